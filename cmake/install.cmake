@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: MIT
+# install: libraries, headers, pkg-config and CMake package files.
+include(CMakePackageConfigHelpers)

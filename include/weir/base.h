@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * weir/base.h: what every layer shares: errors, quantities with units ("300 Hz", "64 MiB"),
+ * values that settings are given as, tables that say which settings there are, the log callback.
+ */
+#ifndef WEIR_BASE_H
+#define WEIR_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEIR_VERSION "0.1.0"
+
+#if defined(__GNUC__)
+#define WEIR_API __attribute__((visibility("default")))
+#define WEIR_NODISCARD __attribute__((warn_unused_result))
+#else
+#define WEIR_API
+#define WEIR_NODISCARD
+#endif
+
+/* ---- errors ------------------------------------------------------------------------------ */
+
+/* Every error: X(name, value, exit status of the command, text). */
+#define WEIR_ERR_LIST(X)                                                                           \
+    X(OK, 0, 0, "done")                                                                            \
+    X(E_INTERNAL, 1, 1, "a fault in weir itself")                                                  \
+    X(E_USAGE, 2, 2, "wrong use")                                                                  \
+    X(E_CHAIN, 3, 3, "bad chain")                                                                  \
+    X(E_RECORDING, 4, 4, "bad recording")                                                          \
+    X(E_PLAN, 5, 5, "does not fit the limit")                                                      \
+    X(E_LIMIT, 6, 6, "refused by a limit")                                                         \
+    X(E_NOMEM, 7, 6, "the heap has no memory left")                                                \
+    X(E_IO, 8, 7, "input or output failed")                                                        \
+    X(E_INTERRUPTED, 9, 130, "interrupted")
+
+#define WEIR_ERR_ENUM(name, value, exit_status, text) WEIR_##name = (value),
+typedef enum weir_err { WEIR_ERR_LIST(WEIR_ERR_ENUM) } weir_err;
+
+/* The fixed text of an error. Never NULL; lent for ever. Any thread. */
+WEIR_API const char *weir_err_text(weir_err err);
+
+/* The exit status that the command gives for an error (DESIGN 8). Any thread. */
+WEIR_API int weir_err_exit_status(weir_err err);
+
+/* One line on the last error of this thread: what, where, what was found, what is allowed. "" before
+ * the first. Lent until this thread's next failing call. */
+WEIR_API const char *weir_err_detail(void);
+
+/* ---- log --------------------------------------------------------------------------------- */
+
+/* Called with one line, no newline, from the thread that has something to say. Must not call weir. */
+typedef void (*weir_log_fn)(void *user, const char *line);
+
+/* Sets where notices of the process go; NULL (the default) drops them. Any thread. */
+WEIR_API void weir_log_set(weir_log_fn log, void *user);
+
+/* ---- quantities -------------------------------------------------------------------------- */
+
+typedef enum weir_quantity {
+    WEIR_PLAIN,     /* a number without a unit */
+    WEIR_FREQUENCY, /* Hz: mHz Hz kHz MHz */
+    WEIR_TIME,      /* s: ns us ms s min h */
+    WEIR_BYTES,     /* B: KiB MiB GiB = 2^10.., kB MB GB = 10^3.., bare K M G = KiB MiB GiB */
+    WEIR_AMPLITUDE  /* in the stream's own unit: a plain number */
+} weir_quantity;
+
+/* Reads "300 Hz", "10ms", "64 MiB", "1e-3" (point in any locale); a plain number is SI or bytes.
+ * WEIR_E_USAGE: not a number, an unknown unit, or one of another kind; the detail names both. */
+WEIR_API WEIR_NODISCARD weir_err weir_quantity_parse(const char *text,
+                                                     weir_quantity kind,
+                                                     double *ret_value);
+
+/* As weir_quantity_parse, for a whole number of bytes >= 0 that fits 63 bits. */
+WEIR_API WEIR_NODISCARD weir_err weir_bytes_parse(const char *text, uint64_t *ret_bytes);
+
+/* Writes "3.1 MiB" into text[size] (24 is enough); returns text. */
+WEIR_API char *weir_bytes_format(uint64_t bytes, char *text, size_t size);
+
+/* ---- values and settings ----------------------------------------------------------------- */
+
+typedef enum weir_value_type {
+    WEIR_VALUE_NULL,
+    WEIR_VALUE_BOOL,
+    WEIR_VALUE_NUMBER,
+    WEIR_VALUE_TEXT,
+    WEIR_VALUE_LIST,
+    WEIR_VALUE_MAP
+} weir_value_type;
+
+/* A value as a chain file or a caller gives it. Plain data, borrowed by every call that takes it. */
+typedef struct weir_value {
+    const char *key;                /* its name in a map; NULL in a list */
+    weir_value_type type;
+    double number;                  /* of a NUMBER; 0 or 1 of a BOOL */
+    const char *text;               /* of a TEXT; of others as written, or NULL */
+    const struct weir_value *items; /* of a LIST or MAP: count of them */
+    size_t count;
+    uint32_t line, column;          /* where it stands in its file, from 1; 0 = no file */
+} weir_value;
+
+/* Shorthands for values made in C: weir_text("cutoff", "6 kHz"), weir_number("order", 4). */
+WEIR_API weir_value weir_text(const char *key, const char *text);
+WEIR_API weir_value weir_number(const char *key, double number);
+
+typedef enum weir_setting_type {
+    WEIR_SETTING_NUMBER,    /* double */
+    WEIR_SETTING_INTEGER,   /* int64_t */
+    WEIR_SETTING_QUANTITY,  /* double in SI, of the setting's kind */
+    WEIR_SETTING_STRING,    /* const char * */
+    WEIR_SETTING_ENUM,      /* int: index into choices */
+    WEIR_SETTING_ENUM_LIST, /* weir_list of int: one name or a list of them */
+    WEIR_SETTING_BOOL,      /* bool */
+    WEIR_SETTING_LIST,      /* weir_list of double: one number or a list of them */
+    WEIR_SETTING_MATRIX,    /* weir_matrix: a list of rows of equal length */
+    WEIR_SETTING_ANY,       /* const weir_value *: the unit reads it itself */
+    WEIR_SETTING_IGNORED    /* taken with a notice: a tuning key of the reference, without effect */
+} weir_setting_type;
+
+/* null, where null is the default, reads as NAN, INT64_MIN, NULL, -1 or an empty list. */
+typedef struct weir_list {
+    size_t count;
+    union {
+        const double *numbers;
+        const int *choices;
+    } of;
+} weir_list;
+
+typedef struct weir_matrix {
+    size_t rows, columns;
+    const double *numbers; /* row-major */
+} weir_matrix;
+
+/* One name of an enumeration, and the other name that it goes by (NULL = none). Case-blind. */
+typedef struct weir_choice {
+    const char *name;
+    const char *also;
+} weir_choice;
+
+/* One setting. A table ends in a row whose name is NULL. */
+typedef struct weir_setting {
+    const char *name;
+    weir_setting_type type;
+    weir_quantity kind;          /* of a NUMBER, QUANTITY, LIST */
+    const char *preset;          /* default as written in a file; "null" = none; NULL = required */
+    double min, max;             /* allowed range, ends included; both 0 = any finite number */
+    const weir_choice *choices;  /* of an ENUM or ENUM_LIST; ends in a NULL name */
+    size_t offset;               /* of the field in the unit's settings struct */
+    const char *help;            /* one line */
+} weir_setting;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * weir/chain.h: a chain of units: built by calls, planned for an input, run tile by tile inside its
+ * bytes. Also what a source and a sink are. A chain is used by one thread at a time.
+ */
+#ifndef WEIR_CHAIN_H
+#define WEIR_CHAIN_H
+
+#include <weir/array.h>
+#include <weir/cache.h>
+#include <weir/unit.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weir_chain weir_chain;
+typedef struct weir_source weir_source;
+typedef struct weir_sink weir_sink;
+
+/* ---- sources and sinks -------------------------------------------------------------------- */
+
+typedef struct weir_segment {
+    int64_t start_ns; /* from the recording's origin */
+    uint64_t frames;
+} weir_segment;
+
+#define WEIR_FRAMES_UNKNOWN UINT64_MAX
+
+/* What a source says of itself. Lent by the source until it is closed. */
+typedef struct weir_source_info {
+    const char *format;           /* "npy", "edf" */
+    weir_spec spec;               /* of what read() delivers */
+    uint64_t frames;              /* in all, after selection; WEIR_FRAMES_UNKNOWN */
+    const double *scales;         /* one a channel: physical value of one count; NULL = none */
+    const weir_segment *segments; /* the first of them; lists are capped */
+    size_t segment_count;         /* entries in segments */
+    uint64_t segments_left_out;   /* further ones */
+    const char *start_time;       /* ISO 8601, as the recording states it; "" = it does not */
+    const char *const *notices;
+    size_t notice_count;
+    uint64_t notices_left_out;
+} weir_source_info;
+
+/* A source's functions: all required, called from the chain's thread only, without locks. */
+typedef struct weir_source_ops {
+    size_t ops_size;
+    const char *name;
+    const weir_source_info *(*info)(weir_source *source);
+    /* Bytes of buffer that it needs to fill tiles of that capacity. Pure. */
+    weir_err (*plan)(weir_source *source, uint64_t tile_frames, uint64_t *ret_bytes);
+    /* Lends those bytes (64-byte aligned) until close. Once, before the first read. */
+    weir_err (*start)(weir_source *source, uint64_t tile_frames, void *memory);
+    /* Fills rows[capacity x columns] with the next frames and says where they stand (frames,
+     * segment, segment_start_ns, first_index of *ret). 0 frames = the end. Never spans two segments.
+     * May block. WEIR_E_RECORDING, WEIR_E_IO; WEIR_E_INTERRUPTED when a signal ended a wait. */
+    weir_err (*read)(weir_source *source, void *rows, size_t capacity, weir_message *ret);
+    /* Ends it. */
+    void (*close)(weir_source *source);
+} weir_source_ops;
+
+struct weir_source {
+    const weir_source_ops *ops; /* every source starts so */
+};
+
+/* A sink's functions: all required, called from the chain's thread only, without locks. */
+typedef struct weir_sink_ops {
+    size_t ops_size;
+    const char *name;
+    /* Bytes of buffer that it needs for such a stream; refuses what the format cannot hold
+     * (WEIR_E_USAGE names the loss). Pure. */
+    weir_err (*plan)(weir_sink *sink, const weir_spec *spec, uint64_t *ret_bytes);
+    /* Lends those bytes until close; opens the output. `chain` is the chain as text. Once. */
+    weir_err (*start)(weir_sink *sink, const weir_spec *spec, const weir_source_info *source,
+                      const char *chain, void *memory);
+    /* One block of output, borrowed for the call. WEIR_E_IO. */
+    weir_err (*write)(weir_sink *sink, const weir_message *block);
+    /* Makes what was written so far readable by others. Called each second. */
+    weir_err (*flush)(weir_sink *sink);
+    /* Completes the output and gives it its name. Once. Not called after an error. */
+    weir_err (*finish)(weir_sink *sink);
+    /* Ends it; what was not finished stays as NAME.part. */
+    void (*close)(weir_sink *sink);
+} weir_sink_ops;
+
+struct weir_sink {
+    const weir_sink_ops *ops; /* every sink starts so */
+};
+
+/* NULL is ignored. */
+WEIR_API void weir_source_close(weir_source *source);
+WEIR_API void weir_sink_close(weir_sink *sink);
+/* Lent until close. */
+WEIR_API const weir_source_info *weir_source_info_get(weir_source *source);
+
+/* ---- building ----------------------------------------------------------------------------- */
+
+#define WEIR_UNSET (UINT64_MAX - 1)  /* not stated: environment, then default, decides (M8) */
+#define WEIR_TILE_AUTO 0u            /* from the size of the processor's L2 cache */
+#define WEIR_TILE_NONE UINT64_MAX    /* message-wise; needs longest_message */
+
+typedef struct weir_chain_options {
+    size_t options_size;      /* sizeof(weir_chain_options) */
+    weir_heap *heap;          /* NULL = host */
+    const char *policy;       /* of the chain's cache; NULL = fit */
+    uint64_t memory_limit;    /* bytes; WEIR_NO_LIMIT = the plan itself is the limit */
+    uint64_t cache_limit;     /* bytes */
+    uint64_t tile_frames;     /* WEIR_TILE_AUTO, WEIR_TILE_NONE or 1..2^24 */
+    uint64_t longest_message; /* frames; for WEIR_TILE_NONE */
+    uint64_t threads;         /* 1 */
+    double gap_tolerance_s;   /* S4; NAN = not stated: 1 ms */
+    const char *name;         /* of the chain's file, for messages; NULL = none */
+} weir_chain_options;
+
+/* Everything unset. */
+WEIR_API weir_chain_options weir_chain_options_default(void);
+
+/* Makes an empty chain with a cache of its own. WEIR_E_USAGE, WEIR_E_NOMEM. */
+WEIR_API WEIR_NODISCARD weir_err weir_chain_create(const weir_chain_options *options,
+                                                   weir_chain **ret_chain);
+/* NULL is ignored. */
+WEIR_API void weir_chain_destroy(weir_chain *chain);
+
+#define WEIR_CHAIN_INPUT (-1)
+
+/* Adds a unit behind `parent` (WEIR_CHAIN_INPUT or a node) and says its node. Several units may
+ * follow one parent: the stream is split. Values are copied; `mark` (or NULL) says where the unit's
+ * name stands in its file. WEIR_E_CHAIN: unknown unit or setting, a value of wrong type, unit or
+ * range; WEIR_E_USAGE: the chain is planned already. */
+WEIR_API WEIR_NODISCARD weir_err weir_chain_add(weir_chain *chain,
+                                                int parent,
+                                                const char *unit,
+                                                const weir_value *settings,
+                                                size_t setting_count,
+                                                const weir_value *mark,
+                                                int *ret_node);
+
+/* Names the output behind a node (WEIR_CHAIN_INPUT where the chain is empty). Without any such call
+ * every node that nothing follows is an output, named after its unit. Outputs count from 0 in the
+ * order of calls. WEIR_E_CHAIN: the name is there already. */
+WEIR_API WEIR_NODISCARD weir_err weir_chain_output(weir_chain *chain, int node, const char *name);
+
+/* The chain as text, kept for side files. Copied. */
+WEIR_API WEIR_NODISCARD weir_err weir_chain_set_text(weir_chain *chain, const char *text);
+
+WEIR_API weir_cache *weir_chain_cache(weir_chain *chain); /* lent */
+WEIR_API double weir_chain_gap_tolerance(const weir_chain *chain);
+
+/* ---- planning ----------------------------------------------------------------------------- */
+
+typedef struct weir_plan_part {
+    const char *name;         /* "2 butterworth" */
+    const char *kind;         /* "unit" "edge" "tile" "reader" "writer" "threads" "records" */
+    uint64_t bytes;
+    uint64_t used_bytes;      /* highest use so far in a run (M6) */
+    uint64_t capacity_frames; /* of an edge or tile; else 0 */
+    const weir_spec *spec;    /* what it holds or puts out; NULL = none */
+} weir_plan_part;
+
+typedef struct weir_plan {
+    const weir_plan_part *parts;
+    size_t part_count;
+    uint64_t total_bytes;
+    uint64_t memory_limit_bytes; /* WEIR_NO_LIMIT = none stated */
+    bool fits;
+    uint64_t tile_frames;
+    uint64_t threads;
+} weir_plan;
+
+/* Plans the chain for a stream that is pushed. Fixes the chain: nothing can be added afterwards; a
+ * second plan replaces the first until the run has started. The plan is lent until then.
+ * WEIR_E_CHAIN: a setting does not suit the input (cutoff above half the rate). A plan above the
+ * memory limit is not an error here: see fits. */
+WEIR_API WEIR_NODISCARD weir_err weir_chain_plan(weir_chain *chain,
+                                                 const weir_spec *input,
+                                                 const weir_plan **ret_plan);
+
+/* The same for a run from a source to sinks, one an output, NULL = none. */
+WEIR_API WEIR_NODISCARD weir_err weir_chain_plan_run(weir_chain *chain,
+                                                     weir_source *source,
+                                                     weir_sink *const *sinks,
+                                                     size_t sink_count,
+                                                     const weir_plan **ret_plan);
+
+/* Outputs, after planning. */
+WEIR_API size_t weir_chain_output_count(const weir_chain *chain);
+WEIR_API const char *weir_chain_output_name(const weir_chain *chain, size_t output);
+WEIR_API const weir_spec *weir_chain_output_spec(const weir_chain *chain, size_t output);
+
+/* ---- running ------------------------------------------------------------------------------ */
+
+/* Takes one block of output, lent for the call. An error ends the push and is returned by it. */
+typedef weir_err (*weir_sink_fn)(void *user, const weir_message *block);
+
+/* Puts one message through (borrowed for the call, S7); the sink is called for what comes out. The
+ * first push takes all buffers: WEIR_E_PLAN where the plan is above the limit; no push after it
+ * allocates. WEIR_E_USAGE: not planned, or another spec. */
+WEIR_API WEIR_NODISCARD weir_err weir_chain_push(weir_chain *chain,
+                                                 const weir_message *message,
+                                                 weir_sink_fn sink,
+                                                 void *user);
+
+/* Reads from the source of weir_chain_plan_run until rows[capacity x output columns] is full or the
+ * source ends, and says what came (0 frames = the end). A block never spans two segments. Chains
+ * with one output only. */
+WEIR_API WEIR_NODISCARD weir_err weir_chain_pull(weir_chain *chain,
+                                                 void *rows,
+                                                 size_t capacity,
+                                                 weir_message *ret_block);
+
+/* As before the first frame; buffers stay. */
+WEIR_API void weir_chain_reset(weir_chain *chain);
+
+typedef struct weir_progress {
+    uint64_t frames_in, frames_total; /* frames_total may be WEIR_FRAMES_UNKNOWN */
+    double seconds;                   /* since the start */
+    double rate_hz;
+    uint64_t plan_bytes, memory_limit_bytes;
+    weir_cache *cache;                /* for its statistics */
+} weir_progress;
+
+typedef struct weir_run_options {
+    size_t options_size;
+    uint64_t message_frames; /* cut of the input; 0 = by tiles */
+    /* The length of the next message, 0 allowed; instead of message_frames. NULL = none. */
+    weir_err (*next_message)(void *user, uint64_t *ret_frames);
+    /* Called after each tile; false interrupts. NULL = none. */
+    bool (*progress)(void *user, const weir_progress *progress);
+    void *user;
+} weir_run_options;
+
+typedef struct weir_run_report {
+    uint64_t frames_in;
+    uint64_t frames_out;        /* of all outputs */
+    double seconds;
+    double x_real_time;
+    uint64_t plan_bytes;
+    uint64_t memory_limit_bytes;
+    uint64_t rss_before_bytes;  /* peak before the run took its buffers */
+    uint64_t rss_peak_bytes;    /* peak at its end */
+    uint64_t segments;
+    uint64_t messages;
+    uint64_t missing_samples;   /* at the chain's input (S5) */
+    uint64_t unfinished_frames; /* what did not fill a bin or window, over all units (S9) */
+} weir_run_report;
+
+/* Runs a planned chain from source to sinks: start, read, push, flush each second, finish. After
+ * WEIR_E_INTERRUPTED the outputs are finished too. *ret_report is written in every case. */
+WEIR_API WEIR_NODISCARD weir_err weir_chain_run(weir_chain *chain,
+                                                const weir_run_options *options,
+                                                weir_run_report *ret_report);
+
+/* What a node's unit met so far. */
+typedef struct weir_unit_report {
+    const char *name;
+    const uint64_t *missing; /* samples that were not finite, one count a channel (S5); lent */
+    uint64_t channels;
+    uint64_t missing_total;
+    uint64_t unfinished_frames; /* of the input, that did not fill a bin or window: dropped at gaps, and
+                                   held now */
+    uint64_t saturated;
+} weir_unit_report;
+
+WEIR_API size_t weir_chain_node_count(const weir_chain *chain);
+WEIR_API weir_unit_report weir_chain_node_report(const weir_chain *chain, size_t node);
+
+/* Notices of the chain (settings without effect, renamed channels), capped. Lent. */
+WEIR_API const char *const *weir_chain_notices(const weir_chain *chain, size_t *ret_count);
+
+/* Resident set of this process now and its peak, bytes; 0 where the system does not say. */
+WEIR_API void weir_rss_read(uint64_t *ret_now, uint64_t *ret_peak);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

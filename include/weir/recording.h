@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * weir/recording.h: files (and pipes, and a synthetic signal) as sources and sinks of a chain.
+ * Formats are in src/recording/formats.def. Inputs are read, never mapped.
+ */
+#ifndef WEIR_RECORDING_H
+#define WEIR_RECORDING_H
+
+#include <weir/chain.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weir_recording_options {
+    size_t options_size;       /* sizeof(weir_recording_options) */
+    weir_cache *cache;         /* pays for labels and lists; NULL = the default cache */
+    const char *format;        /* NULL = by the name and the first bytes */
+    double rate_hz;            /* where the format has none; 0 = not stated */
+    const char *dtype;         /* raw: "i16", ">i16"; NULL = not stated */
+    uint64_t channels_in_file; /* raw; 0 = not stated */
+    uint64_t offset_bytes;     /* raw: of the first sample */
+    const char *channels;      /* "0-63,70,Fp1": by number from 0, range or label; NULL = all */
+    const char *exclude;       /* the same, left out */
+    double start_s;            /* from the recording's first frame; NAN or 0 = its start */
+    double duration_s;         /* NAN = to the end */
+    double gap_tolerance_s;    /* S4 */
+    bool counts;               /* stored counts instead of physical values */
+} weir_recording_options;
+
+WEIR_API weir_recording_options weir_recording_options_default(void);
+
+/* Opens a recording: a path, "-" for standard input (with format), or "synthetic:channels=256,...".
+ * WEIR_E_IO: cannot be opened or read; WEIR_E_RECORDING: malformed: the detail names file, offset,
+ * found and expected; WEIR_E_USAGE: an option that is missing, unknown or does not suit. */
+WEIR_API WEIR_NODISCARD weir_err weir_recording_open(const char *path,
+                                                     const weir_recording_options *options,
+                                                     weir_source **ret_source);
+
+typedef struct weir_output_options {
+    size_t options_size;
+    weir_cache *cache;  /* as above */
+    const char *format; /* NULL = by the name */
+    bool force;         /* replace an existing file */
+} weir_output_options;
+
+WEIR_API weir_output_options weir_output_options_default(void);
+
+/* Prepares an output; nothing is written before its start. Writes to PATH.part, renamed by finish.
+ * WEIR_E_USAGE: unknown format, or the file is there and force is not set. */
+WEIR_API WEIR_NODISCARD weir_err weir_recording_create(const char *path,
+                                                       const weir_output_options *options,
+                                                       weir_sink **ret_sink);
+
+typedef struct weir_format_info {
+    const char *name;
+    const char *summary;
+    const char *extensions; /* ".edf .bdf" */
+    bool reads, writes;
+} weir_format_info;
+
+/* Formats, ended by a NULL name. Lent for ever. */
+WEIR_API const weir_format_info *weir_formats(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

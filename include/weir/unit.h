@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * weir/unit.h: what units there are and what can be set on them. How to write one: src/unit/unit.h.
+ */
+#ifndef WEIR_UNIT_H
+#define WEIR_UNIT_H
+
+#include <weir/array.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEIR_UNIT_COUPLES_CHANNELS 1u /* an output channel depends on several inputs */
+#define WEIR_UNIT_CHANGES_RATE 2u     /* frames out differ from frames in */
+#define WEIR_UNIT_IN_PLACE 4u         /* output may lie where input lies */
+#define WEIR_UNIT_ANY_DTYPE 8u        /* takes integers as they are, keeps the dtype */
+#define WEIR_UNIT_HOLDS_OVER_GAP 16u  /* on_gap: hold unless said otherwise (S4) */
+#define WEIR_UNIT_STATEFUL 32u        /* an output frame depends on earlier input */
+
+typedef struct weir_unit_info {
+    const char *name;
+    const char *summary;          /* one line */
+    uint32_t flags;
+    uint32_t reserved;
+    const weir_setting *settings; /* ends in a NULL name */
+} weir_unit_info;
+
+/* Number of units, and one by number or by name. Lent for ever. Any thread.
+ * WEIR_E_CHAIN: no such unit; the detail names the nearest. */
+WEIR_API size_t weir_unit_count(void);
+WEIR_API const weir_unit_info *weir_unit_at(size_t number);
+WEIR_API WEIR_NODISCARD weir_err weir_unit_find(const char *name, const weir_unit_info **ret_info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * base.h: internals that every room uses: failing with a detail line, notices, reading settings by
+ * their table, small text helpers. Nothing here allocates.
+ */
+#ifndef WEIRI_BASE_H
+#define WEIRI_BASE_H
+
+#include <weir/base.h>
+
+#if defined(__GNUC__)
+#define WEIRI_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define WEIRI_PRINTF(text, first)
+#endif
+
+#define WEIRI_DETAIL_BYTES 1024
+
+/* Sets this thread's detail line and returns err: `return weiri_fail(WEIR_E_IO, "%s: ...", path);` */
+weir_err weiri_fail(weir_err err, const char *format, ...) WEIRI_PRINTF(2, 3);
+
+/* Puts text before the detail line that is there ("chain.yaml:4:7: "), and returns err. */
+weir_err weiri_fail_prefix(weir_err err, const char *format, ...) WEIRI_PRINTF(2, 3);
+
+/* Hands one line to the log callback. */
+void weiri_log(const char *format, ...) WEIRI_PRINTF(1, 2);
+
+/* A capped list of notices (M6: nothing grows with the recording). */
+#define WEIRI_NOTICES 16
+#define WEIRI_NOTICE_BYTES 192
+typedef struct weiri_notices {
+    size_t count;      /* lines kept */
+    uint64_t left_out; /* further ones */
+    const char *lines[WEIRI_NOTICES];
+    char text[WEIRI_NOTICES][WEIRI_NOTICE_BYTES];
+} weiri_notices;
+void weiri_notice(weiri_notices *notices, const char *format, ...) WEIRI_PRINTF(2, 3);
+
+/* Reads a finite number at text (point in any locale, no leading blanks) and says where it ended;
+ * false: none there. */
+bool weiri_number_read(const char *text, const char **ret_end, double *ret_number);
+
+/* Writes the shortest decimal that reads back as the same double, with a point in any locale. */
+char *weiri_number_write(double number, char *text, size_t size);
+
+/* The name nearest to `found` among count names, or NULL where none is near. */
+const char *weiri_nearest(const char *found, const char *const *names, size_t count);
+
+/* Case-blind equality, ASCII. */
+bool weiri_equal_blind(const char *a, const char *b);
+
+/* bytes rounded up to a multiple of step (a power of two); SIZE_MAX on overflow. */
+size_t weiri_round_up(size_t bytes, size_t step);
+/* a * b, or false on overflow. */
+bool weiri_mul(uint64_t a, uint64_t b, uint64_t *ret_product);
+
+/* Memory that settings with lists and texts are copied into; the caller gives how. */
+typedef struct weiri_memory {
+    void *(*get)(void *user, size_t bytes); /* zeroed, aligned to 16 B, or NULL */
+    void *user;
+} weiri_memory;
+
+/* Fills a settings struct by its table from count values: presets first, then the values. Copies
+ * texts, lists and values of type ANY. `marks` (as many as table rows, or NULL) receives where each
+ * setting stands. WEIR_E_CHAIN: unknown, repeated or missing setting, wrong type, unit or range; the
+ * detail starts with the setting's name ("cutoff: ..."), and *ret_wrong (may be NULL) is the value
+ * that is to blame, or NULL. WEIR_E_NOMEM. Settings of type IGNORED that were given are named in
+ * notices (may be NULL). */
+weir_err weiri_settings_read(const weir_setting *table,
+                             const weir_value *values,
+                             size_t count,
+                             weiri_memory memory,
+                             weiri_notices *notices,
+                             void *settings,
+                             weir_value *marks,
+                             const weir_value **ret_wrong);
+
+/* A deep copy of a value. NULL: no memory. */
+const weir_value *weiri_value_copy(const weir_value *value, weiri_memory memory);
+
+#endif

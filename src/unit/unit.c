@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * unit.c: the table of units, and the helpers that units share.
+ */
+#include "unit/unit.h"
+
+#include <math.h>
+#include <string.h>
+
+const weiri_unit_ops *const weiri_units[] = {
+#define X(name) &weiri_unit_##name,
+#include "unit/units.def"
+#undef X
+    NULL,
+};
+
+enum { UNIT_COUNT = sizeof weiri_units / sizeof weiri_units[0] - 1 };
+
+size_t weir_unit_count(void)
+{
+    return UNIT_COUNT;
+}
+
+const weir_unit_info *weir_unit_at(size_t number)
+{
+    return number < UNIT_COUNT ? &weiri_units[number]->info : NULL;
+}
+
+weir_err weiri_unit_find(const char *name, const weiri_unit_ops **ret_ops)
+{
+    const char *names[UNIT_COUNT + 1];
+    for (size_t i = 0; i < UNIT_COUNT; i++) {
+        names[i] = weiri_units[i]->info.name;
+        if (strcmp(names[i], name) == 0) {
+            *ret_ops = weiri_units[i];
+            return WEIR_OK;
+        }
+    }
+    const char *near = weiri_nearest(name, names, UNIT_COUNT);
+    return near == NULL
+               ? weiri_fail(WEIR_E_CHAIN, "no unit '%s' (weir units lists them)", name)
+               : weiri_fail(WEIR_E_CHAIN, "no unit '%s'; the nearest is '%s'", name, near);
+}
+
+weir_err weir_unit_find(const char *name, const weir_unit_info **ret_info)
+{
+    const weiri_unit_ops *ops = NULL;
+    weir_err err = weiri_unit_find(name, &ops);
+    if (err == WEIR_OK) {
+        *ret_info = &ops->info;
+    }
+    return err;
+}
+
+void *weiri_carve(weiri_carver *carver, uint64_t count, size_t size)
+{
+    void *place = carver->base == NULL ? NULL : carver->base + carver->used;
+    carver->used += weiri_round_up((size_t)count * size, 64);
+    return place;
+}
+
+weiri_split weiri_spec_split(const weir_spec *spec, int dim)
+{
+    weiri_split split = {1, spec->dims[dim].size, 1};
+    for (int i = 1; i < dim; i++) {
+        split.outer *= spec->dims[i].size;
+    }
+    for (int i = dim + 1; i < (int)spec->dim_count; i++) {
+        split.inner *= spec->dims[i].size;
+    }
+    return split;
+}
+
+void weiri_count_missing(weiri_unit *unit, const void *rows, size_t frames)
+{
+    uint64_t columns = weir_spec_columns(unit->in);
+    int dim = weir_spec_dim(unit->in, "ch");
+    weiri_split split =
+        dim > 0 ? weiri_spec_split(unit->in, dim) : (weiri_split){1, 1, columns};
+    for (size_t frame = 0; frame < frames; frame++) {
+        for (uint64_t column = 0; column < columns; column++) {
+            size_t at = (size_t)(frame * columns + column);
+            bool finite = unit->in->dtype == WEIR_F32   ? isfinite(((const float *)rows)[at]) != 0
+                          : unit->in->dtype == WEIR_F64 ? isfinite(((const double *)rows)[at]) != 0
+                                                        : true;
+            if (!finite) {
+                unit->missing[column / split.inner % split.size]++;
+            }
+        }
+    }
+}
+
+weir_err weiri_axis_is_stream(const weir_spec *in, const char *axis)
+{
+    if (axis == NULL || strcmp(axis, in->dims[0].name) == 0) {
+        return WEIR_OK;
+    }
+    return weiri_fail(WEIR_E_CHAIN,
+                      "axis: this unit works along the stream's dimension, '%s', not '%s'",
+                      in->dims[0].name,
+                      axis);
+}
