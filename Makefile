@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+#
+# The front door: every target does its own set-up (scripts/setup.sh) and then calls CMake. What is built
+# and how is written in CMakeLists.txt, not here.
+#
+#   make run RECORDING=FILE CHAIN=FILE ARGS="..."   your own recording through your own chain
+#   make install PREFIX=/usr DESTDIR=/tmp/stage     defaults: /usr/local, none
+#   CMAKE_FLAGS=-DWEIR_WERROR=ON make               further words for CMake
+
+BUILD  ?= build
+JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+PREFIX ?= /usr/local
+OUT    ?= out
+export BUILD JOBS OUT RECORDING CHAIN ARGS CMAKE_FLAGS
+
+.PHONY: build command run test bench install sanitize format docs clean help
+.DEFAULT_GOAL := build
+
+build:
+	@scripts/setup.sh build
+	@scripts/build.sh "$(BUILD)"
+
+command:
+	@scripts/setup.sh build
+	@scripts/build.sh "$(BUILD)" -- weir_cli
+
+run: command
+	@scripts/run.sh
+
+test: build
+	@ctest --test-dir "$(BUILD)" -j "$(JOBS)" --output-on-failure --no-tests=error
+
+bench: command
+	@scripts/bench_setup.sh "$(BUILD)"
+	@scripts/build.sh "$(BUILD)" -- bench_peers
+	@"$(BUILD)/weir" bench speed $(ARGS)
+
+install: build
+	@DESTDIR="$(DESTDIR)" cmake --install "$(BUILD)" --prefix "$(PREFIX)"
+
+sanitize:
+	@scripts/setup.sh build
+	@scripts/sanitize.sh
+
+format:
+	@scripts/setup.sh format
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+docs: command
+	@scripts/docs.sh "$(BUILD)"
+
+clean:
+	@rm -rf build build-asan build-tsan build-fuzz out
+
+help:
+	@echo "make            build the library and build/weir"
+	@echo "make run        a real EEG and a simulated 256-channel array through their chains"
+	@echo "make test       build and run every test"
+	@echo "make bench      speed beside other libraries (installs what it can of them)"
+	@echo "make install    PREFIX=/usr/local DESTDIR="
+	@echo "make sanitize   tests under the address, undefined and thread sanitizers"
+	@echo "make format     clang-format over all of it"
+	@echo "make docs       man page and unit pages into $(BUILD)/doc"
+	@echo "make clean      remove what was built"

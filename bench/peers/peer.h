@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * peer.h: what the C peers share: arguments, noise, the clock, the one line of JSON. A peer is a program
+ * apart from weir and links nothing of it.
+ */
+#ifndef PEER_H
+#define PEER_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define PEER_RING 16 /* messages of input, so that it does not lie in the innermost cache all the time */
+
+typedef struct peer {
+    unsigned channels, frames;
+    double rate_hz, seconds;
+} peer;
+
+/* Reads CHANNELS FRAMES RATE SECONDS; ends the program where they are not there. */
+static peer peer_arguments(int argc, char **argv)
+{
+    if (argc < 5) {
+        fprintf(stderr, "usage: %s CHANNELS FRAMES RATE SECONDS\n", argv[0]);
+        exit(2);
+    }
+    peer p = {(unsigned)atoi(argv[1]), (unsigned)atoi(argv[2]), atof(argv[3]), atof(argv[4])};
+    if (p.channels == 0 || p.frames == 0 || !(p.rate_hz > 0) || !(p.seconds > 0)) {
+        fprintf(stderr, "%s: arguments must be above 0\n", argv[0]);
+        exit(2);
+    }
+    return p;
+}
+
+static double peer_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void *peer_alloc(size_t bytes)
+{
+    void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (memory == NULL) {
+        fprintf(stderr, "no memory for %zu bytes\n", bytes);
+        exit(1);
+    }
+    return memory;
+}
+
+/* About normal, deviation 1: twelve uniform numbers, less their mean. */
+static double peer_noise(uint64_t *state)
+{
+    double sum = 0;
+    for (int i = 0; i < 12; i++) {
+        *state = *state * 6364136223846793005u + 1442695040888963407u;
+        sum += (double)(*state >> 11) * 0x1p-53;
+    }
+    return sum - 6;
+}
+
+static int peer_print(const char *name, const char *version, const char *precision, double x)
+{
+    printf("{\"name\": \"%s\", \"work\": \"filter\", \"x_real_time\": %.6g, \"version\": \"%s\", "
+           "\"precision\": \"%s\"}\n",
+           name,
+           x,
+           version,
+           precision);
+    return 0;
+}
+
+#endif
