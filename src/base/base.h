@@ -6,6 +6,8 @@
 #ifndef WEIRI_BASE_H
 #define WEIRI_BASE_H
 
+#include <stdarg.h>
+
 #include <weir/base.h>
 
 #if defined(__GNUC__)
@@ -22,11 +24,17 @@ weir_err weiri_fail(weir_err err, const char *format, ...) WEIRI_PRINTF(2, 3);
 /* Puts text before the detail line that is there ("chain.yaml:4:7: "), and returns err. */
 weir_err weiri_fail_prefix(weir_err err, const char *format, ...) WEIRI_PRINTF(2, 3);
 
+/* How often this thread has failed so far: says whether a call has left a detail of its own. */
+uint64_t weiri_fail_count(void);
+
+/* As vsnprintf in the C locale, into one line: control characters become '?'. */
+void weiri_format(char *text, size_t size, const char *format, va_list args) WEIRI_PRINTF(3, 0);
+
 /* Hands one line to the log callback. */
 void weiri_log(const char *format, ...) WEIRI_PRINTF(1, 2);
 
 /* A capped list of notices (M6: nothing grows with the recording). */
-#define WEIRI_NOTICES 16
+#define WEIRI_NOTICES      16
 #define WEIRI_NOTICE_BYTES 192
 typedef struct weiri_notices {
     size_t count;      /* lines kept */
@@ -75,7 +83,8 @@ weir_err weiri_settings_read(const weir_setting *table,
                              weir_value *marks,
                              const weir_value **ret_wrong);
 
-/* A deep copy of a value. NULL: no memory. */
+/* A deep copy of a value. NULL: no memory, or nested deeper than this (the detail says so). */
+#define WEIRI_VALUE_DEPTH 32
 const weir_value *weiri_value_copy(const weir_value *value, weiri_memory memory);
 
 #endif
