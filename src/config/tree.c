@@ -189,8 +189,7 @@ static weir_err put(builder *build, weir_value value)
 
 /* Takes key and place for a value that starts here. In a map a scalar without a key before it is a
  * key: true. */
-static weir_err
-begin(builder *build, struct fy_event *event, weir_value *ret_value, bool *ret_is_key)
+static bool begin(const builder *build, struct fy_event *event, weir_value *ret_value)
 {
     const level *top = build->depth > 0 ? &build->levels[build->depth - 1] : NULL;
     bool is_key = top != NULL && top->type == WEIR_VALUE_MAP && !top->has_key;
