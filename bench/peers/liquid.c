@@ -19,14 +19,9 @@ int main(int argc, char **argv)
     iirfilt_rrrf *filters = peer_alloc(p.channels * sizeof(*filters));
     float low = (float)(300 / p.rate_hz), high = (float)(6000 / p.rate_hz);
     for (unsigned c = 0; c < p.channels; c++) {
-        filters[c] = iirfilt_rrrf_create_prototype(LIQUID_IIRDES_BUTTER,
-                                                   LIQUID_IIRDES_BANDPASS,
-                                                   LIQUID_IIRDES_SOS,
-                                                   4,
-                                                   low,
-                                                   (low + high) / 2,
-                                                   1,
-                                                   1);
+        filters[c] =
+            iirfilt_rrrf_create_prototype(LIQUID_IIRDES_BUTTER, LIQUID_IIRDES_BANDPASS,
+                                          LIQUID_IIRDES_SOS, 4, low, (low + high) / 2, 1, 1);
     }
     uint64_t random = 1;
     for (size_t i = 0; i < values * PEER_RING; i++)
@@ -50,9 +45,7 @@ int main(int argc, char **argv)
             took = peer_now() - start;
         } while (took < (measured ? p.seconds : 0.1));
     }
-    peer_print("liquid-dsp",
-               LIQUID_VERSION,
-               "f32",
+    peer_print("liquid-dsp", LIQUID_VERSION, "f32",
                (double)(pushes - before) * p.frames / p.rate_hz / took);
     for (unsigned c = 0; c < p.channels; c++)
         iirfilt_rrrf_destroy(filters[c]);

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define PEER_RING 16 /* messages of input, so that it does not lie in the innermost cache all the time */
+#define PEER_RING                                                                                  \
+    16 /* messages of input, so that it does not lie in the innermost cache all the time */
 
 typedef struct peer {
     unsigned channels, frames;
@@ -65,10 +66,7 @@ static int peer_print(const char *name, const char *version, const char *precisi
 {
     printf("{\"name\": \"%s\", \"work\": \"filter\", \"x_real_time\": %.6g, \"version\": \"%s\", "
            "\"precision\": \"%s\"}\n",
-           name,
-           x,
-           version,
-           precision);
+           name, x, version, precision);
     return 0;
 }
 

@@ -47,9 +47,7 @@ int main(int argc, char **argv)
     char version[128] = "";
     rtf_get_version(version, sizeof(version), 0);
     version[strcspn(version, "\"\\\n")] = 0;
-    peer_print("librtfilter",
-               version,
-               f32 ? "f32" : "f64",
+    peer_print("librtfilter", version, f32 ? "f32" : "f64",
                (double)(pushes - before) * p.frames / p.rate_hz / took);
     rtf_destroy_filter(high);
     rtf_destroy_filter(low);

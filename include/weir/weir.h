@@ -2,23 +2,24 @@
  *
  * weir/weir.h: all of weir. A short tour; its example is compiled and run as tests/tour_test.c.
  *
- * A *message* is a run of frames, a *frame* one value a channel. A *chain* is a row of *units*: filters,
- * powers, bins. Messages of any length go in; the chain cuts them into tiles of one capacity, so that
- * it holds the same bytes whatever comes. It says which bytes before the first sample, unit by unit: the
- * *plan*. Where they are above the limit nothing is started.
+ * A *message* is a run of frames, a *frame* one value a channel. A *chain* is a row of *units*:
+ * filters, powers, bins. Messages of any length go in; the chain cuts them into tiles of one
+ * capacity, so that it holds the same bytes whatever comes. It says which bytes before the first
+ * sample, unit by unit: the *plan*. Where they are above the limit nothing is started.
  *
- * Every call that can fail returns weir_err, 0 = WEIR_OK; results go to trailing ret_ parameters, written
- * only on success; weir_err_detail() has one line on what was found and what is allowed. Samples are
- * borrowed for the call they are given to. create goes with destroy, open with close; both take NULL.
+ * Every call that can fail returns weir_err, 0 = WEIR_OK; results go to trailing ret_ parameters,
+ * written only on success; weir_err_detail() has one line on what was found and what is allowed.
+ * Samples are borrowed for the call they are given to. create goes with destroy, open with close;
+ * both take NULL.
  *
- * The layers, lowest first, each a header of its own: base.h (errors, quantities, settings), heap.h
- * (where bytes come from), cache.h (what freed bytes become, the limits), array.h (dtypes, axes,
- * messages), unit.h (which units there are), chain.h (building, planning, running), recording.h (files as
- * sources and sinks), config.h (a chain from YAML). A program that makes its chain by calls and pushes its
- * own messages needs nothing above chain.h: examples/embed.c.
+ * The layers, lowest first, each a header of its own: base.h (errors, quantities, settings),
+ * heap.h (where bytes come from), cache.h (what freed bytes become, the limits), array.h (dtypes,
+ * axes, messages), unit.h (which units there are), chain.h (building, planning, running),
+ * recording.h (files as sources and sinks), config.h (a chain from YAML). A program that makes
+ * its chain by calls and pushes its own messages needs nothing above chain.h: examples/embed.c.
  *
- * Here a chain comes from text, reads a recording (a path would stand in the same place) and is pulled
- * from, into memory of the caller's:
+ * Here a chain comes from text, reads a recording (a path would stand in the same place) and is
+ * pulled from, into memory of the caller's:
  *
  *     static weir_err tour(double *ret_mean)
  *     {
