@@ -14,7 +14,7 @@ const weiri_unit_ops *const weiri_units[] = {
     NULL,
 };
 
-enum { UNIT_COUNT = sizeof weiri_units / sizeof weiri_units[0] - 1 };
+static const size_t UNIT_COUNT = sizeof weiri_units / sizeof weiri_units[0] - 1;
 
 size_t weir_unit_count(void)
 {
@@ -28,7 +28,7 @@ const weir_unit_info *weir_unit_at(size_t number)
 
 weir_err weiri_unit_find(const char *name, const weiri_unit_ops **ret_ops)
 {
-    const char *names[UNIT_COUNT + 1];
+    const char *names[sizeof weiri_units / sizeof weiri_units[0]] = {NULL};
     for (size_t i = 0; i < UNIT_COUNT; i++) {
         names[i] = weiri_units[i]->info.name;
         if (strcmp(names[i], name) == 0) {
@@ -37,9 +37,8 @@ weir_err weiri_unit_find(const char *name, const weiri_unit_ops **ret_ops)
         }
     }
     const char *near = weiri_nearest(name, names, UNIT_COUNT);
-    return near == NULL
-               ? weiri_fail(WEIR_E_CHAIN, "no unit '%s' (weir units lists them)", name)
-               : weiri_fail(WEIR_E_CHAIN, "no unit '%s'; the nearest is '%s'", name, near);
+    return near == NULL ? weiri_fail(WEIR_E_CHAIN, "no unit '%s' (weir units lists them)", name)
+                        : weiri_fail(WEIR_E_CHAIN, "no unit '%s'; the nearest is '%s'", name, near);
 }
 
 weir_err weir_unit_find(const char *name, const weir_unit_info **ret_info)
@@ -75,8 +74,7 @@ void weiri_count_missing(weiri_unit *unit, const void *rows, size_t frames)
 {
     uint64_t columns = weir_spec_columns(unit->in);
     int dim = weir_spec_dim(unit->in, "ch");
-    weiri_split split =
-        dim > 0 ? weiri_spec_split(unit->in, dim) : (weiri_split){1, 1, columns};
+    weiri_split split = dim > 0 ? weiri_spec_split(unit->in, dim) : (weiri_split){1, 1, columns};
     for (size_t frame = 0; frame < frames; frame++) {
         for (uint64_t column = 0; column < columns; column++) {
             size_t at = (size_t)(frame * columns + column);
@@ -97,6 +95,5 @@ weir_err weiri_axis_is_stream(const weir_spec *in, const char *axis)
     }
     return weiri_fail(WEIR_E_CHAIN,
                       "axis: this unit works along the stream's dimension, '%s', not '%s'",
-                      in->dims[0].name,
-                      axis);
+                      in->dims[0].name, axis);
 }

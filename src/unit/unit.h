@@ -77,6 +77,9 @@ typedef struct weiri_unit_ops {
 #include "unit/units.def"
 #undef X
 
+/* Put in by the chain, not by a user: see convert.c. */
+extern const weiri_unit_ops weiri_unit_convert, weiri_unit_copy;
+
 /* All of units.def, in its order, NULL at the end. */
 extern const weiri_unit_ops *const weiri_units[];
 /* WEIR_E_CHAIN names the nearest. */

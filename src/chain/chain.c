@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * chain.c: building a chain: nodes with their settings, outputs, limits. What depends on an input
+ * is in plan.c.
+ */
+#include "chain/chain.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_CACHE_LIMIT     ((uint64_t)512 << 20)
+#define DEFAULT_GAP_TOLERANCE_S 1e-3
+#define MOST_NODES              1024
+#define MOST_TILE_FRAMES        ((uint64_t)1 << 24)
+
+weir_chain_options weir_chain_options_default(void)
+{
+    return (weir_chain_options){
+        .options_size = sizeof(weir_chain_options),
+        .memory_limit = WEIR_UNSET,
+        .cache_limit = WEIR_UNSET,
+        .tile_frames = WEIR_UNSET,
+        .threads = WEIR_UNSET,
+        .gap_tolerance_s = NAN,
+    };
+}
+
+/* M8: what was not stated comes from the environment, then from the default. */
+static weir_err limit_resolve(uint64_t *limit, const char *variable, uint64_t preset)
+{
+    if (*limit != WEIR_UNSET) {
+        return WEIR_OK;
+    }
+    *limit = preset;
+    const char *text = getenv(variable);
+    if (text == NULL || text[0] == '\0' || weiri_equal_blind(text, "none")) {
+        return WEIR_OK;
+    }
+    weir_err err = weir_bytes_parse(text, limit);
+    return err == WEIR_OK ? WEIR_OK : weiri_fail_prefix(err, "environment: %s: ", variable);
+}
+
+static weir_err options_resolve(weir_chain_options *options)
+{
+    weir_err err = limit_resolve(&options->memory_limit, "WEIR_MEMORY_LIMIT", WEIR_NO_LIMIT);
+    if (err == WEIR_OK) {
+        err = limit_resolve(&options->cache_limit, "WEIR_CACHE_LIMIT", DEFAULT_CACHE_LIMIT);
+    }
+    if (err != WEIR_OK) {
+        return err;
+    }
+    if (options->tile_frames == WEIR_UNSET) {
+        options->tile_frames = WEIR_TILE_AUTO;
+    }
+    if (options->threads == WEIR_UNSET) {
+        options->threads = 1;
+    }
+    if (isnan(options->gap_tolerance_s)) {
+        options->gap_tolerance_s = DEFAULT_GAP_TOLERANCE_S;
+    }
+    if (options->threads != 1) {
+        return weiri_fail(WEIR_E_USAGE, "threads: %llu; this version runs on 1 thread",
+                          (unsigned long long)options->threads);
+    }
+    if (options->tile_frames > MOST_TILE_FRAMES && options->tile_frames != WEIR_TILE_NONE) {
+        return weiri_fail(WEIR_E_USAGE, "tile: %llu frames; allowed are 1 to %llu, auto and none",
+                          (unsigned long long)options->tile_frames,
+                          (unsigned long long)MOST_TILE_FRAMES);
+    }
+    if (!(options->gap_tolerance_s >= 0)) {
+        return weiri_fail(WEIR_E_USAGE, "gap_tolerance: must be 0 s or more");
+    }
+    return WEIR_OK;
+}
+
+weir_err weir_chain_create(const weir_chain_options *options, weir_chain **ret_chain)
+{
+    weir_chain_options resolved = options == NULL ? weir_chain_options_default() : *options;
+    weir_err err = options_resolve(&resolved);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    weir_cache_options cache_options = weir_cache_options_default();
+    cache_options.heap = resolved.heap;
+    cache_options.policy = resolved.policy;
+    cache_options.cache_limit = resolved.cache_limit;
+    weir_cache *cache = NULL;
+    err = weir_cache_create(&cache_options, &cache);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    /* The chain itself lies in its own arena, so that it is counted as well. */
+    weiri_arena arena;
+    weiri_arena_init(&arena, cache);
+    weir_chain *chain = weiri_arena_get(&arena, sizeof *chain);
+    const char *name = chain == NULL ? NULL : "";
+    if (chain != NULL && resolved.name != NULL) {
+        name = weiri_arena_text(&arena, resolved.name);
+    }
+    if (name == NULL) {
+        weiri_arena_fini(&arena);
+        weir_cache_destroy(cache);
+        return weiri_fail_prefix(WEIR_E_NOMEM, "a chain: ");
+    }
+    chain->options = resolved;
+    chain->options.name = name[0] == '\0' ? NULL : name;
+    chain->cache = cache;
+    chain->arena = arena;
+    chain->last_node = &chain->nodes;
+    chain->last_output = &chain->outputs;
+    weiri_arena_init(&chain->plan_arena, cache);
+    *ret_chain = chain;
+    return WEIR_OK;
+}
+
+void weir_chain_destroy(weir_chain *chain)
+{
+    if (chain == NULL) {
+        return;
+    }
+    weiri_chain_unplan(chain);
+    weir_cache *cache = chain->cache;
+    weiri_arena arena = chain->arena; /* the chain lies in it */
+    weiri_arena_fini(&arena);
+    weir_cache_destroy(cache);
+}
+
+/* "chain.yaml:4:7: butterworth: " or, without a file, "butterworth: ". */
+static weir_err
+fail_at(const weir_chain *chain, const char *unit, const weir_value *mark, weir_err err)
+{
+    const char *file = chain->options.name;
+    if (unit != NULL) {
+        err = weiri_fail_prefix(err, "%s: ", unit);
+    }
+    if (file != NULL && mark != NULL && mark->line > 0) {
+        return weiri_fail_prefix(err, "%s:%u:%u: ", file, mark->line, mark->column);
+    }
+    return file != NULL ? weiri_fail_prefix(err, "%s: ", file) : err;
+}
+
+/* An error of a unit's plan: its detail starts with the setting at fault, whose place is known. */
+weir_err weiri_chain_fail_node(const weir_chain *chain, const weiri_node *node, weir_err err)
+{
+    const weir_setting *table = node->ops->info.settings;
+    const char *detail = weir_err_detail();
+    const weir_value *mark = &node->mark;
+    for (size_t i = 0; table != NULL && table[i].name != NULL; i++) {
+        size_t length = strlen(table[i].name);
+        if (strncmp(detail, table[i].name, length) == 0 && detail[length] == ':' &&
+            node->marks[i].line > 0) {
+            mark = &node->marks[i];
+        }
+    }
+    return fail_at(chain, node->ops->info.name, mark, err);
+}
+
+/* on_gap is a setting of every unit: taken out of the list before the unit's own table is read. */
+static weir_err read_on_gap(weiri_node *node,
+                            const weir_value *settings,
+                            size_t count,
+                            weir_value *rest,
+                            size_t *ret_rest,
+                            const weir_value **ret_wrong)
+{
+    uint32_t flags = node->ops->info.flags;
+    node->holds = (flags & WEIR_UNIT_HOLDS_OVER_GAP) != 0;
+    bool seen = false;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        const weir_value *value = &settings[i];
+        if (value->key == NULL || strcmp(value->key, "on_gap") != 0) {
+            rest[kept++] = *value;
+            continue;
+        }
+        *ret_wrong = value;
+        if (seen) {
+            return weiri_fail(WEIR_E_CHAIN, "on_gap: given twice");
+        }
+        seen = true;
+        if (value->type == WEIR_VALUE_NULL) {
+            continue;
+        }
+        bool hold = value->type == WEIR_VALUE_TEXT && weiri_equal_blind(value->text, "hold");
+        if (!hold && !(value->type == WEIR_VALUE_TEXT && weiri_equal_blind(value->text, "reset"))) {
+            return weiri_fail(WEIR_E_CHAIN, "on_gap: allowed are reset and hold");
+        }
+        if (hold && (flags & WEIR_UNIT_CHANGES_RATE)) {
+            return weiri_fail(
+                WEIR_E_CHAIN,
+                "on_gap: hold is not for units that change the rate: what lies across a "
+                "gap has no time");
+        }
+        node->holds = hold;
+    }
+    *ret_rest = kept;
+    *ret_wrong = NULL;
+    return WEIR_OK;
+}
+
+static size_t table_rows(const weir_setting *table)
+{
+    size_t rows = 0;
+    while (table != NULL && table[rows].name != NULL) {
+        rows++;
+    }
+    return rows;
+}
+
+weir_err weir_chain_add(weir_chain *chain,
+                        int parent,
+                        const char *unit,
+                        const weir_value *settings,
+                        size_t setting_count,
+                        const weir_value *mark,
+                        int *ret_node)
+{
+    if (chain->planned) {
+        return weiri_fail(WEIR_E_USAGE, "%s: the chain is planned already", unit);
+    }
+    if (parent < WEIR_CHAIN_INPUT || parent >= chain->node_count) {
+        return weiri_fail(WEIR_E_USAGE, "%s: no node %d to follow", unit, parent);
+    }
+    if (chain->node_count >= MOST_NODES) {
+        return fail_at(chain, unit, mark,
+                       weiri_fail(WEIR_E_CHAIN, "a chain has at most %d units", MOST_NODES));
+    }
+    const weiri_unit_ops *ops = NULL;
+    weir_err err = weiri_unit_find(unit, &ops);
+    if (err != WEIR_OK) {
+        return fail_at(chain, NULL, mark, err);
+    }
+    size_t rows = table_rows(ops->info.settings);
+    weiri_node *node = weiri_arena_get(&chain->arena, sizeof *node);
+    weir_value *rest = weiri_arena_get(&chain->arena, (setting_count + 1) * sizeof *rest);
+    if (node == NULL || rest == NULL) {
+        return weiri_fail_prefix(WEIR_E_NOMEM, "%s: ", unit);
+    }
+    node->ops = ops;
+    node->parent = parent;
+    node->marks = weiri_arena_get(&chain->arena, (rows + 1) * sizeof *node->marks);
+    node->settings = weiri_arena_get(&chain->arena, ops->settings_bytes + 1);
+    if (node->marks == NULL || node->settings == NULL) {
+        return weiri_fail_prefix(WEIR_E_NOMEM, "%s: ", unit);
+    }
+    if (mark != NULL) {
+        node->mark.line = mark->line;
+        node->mark.column = mark->column;
+    }
+    size_t rest_count = 0;
+    const weir_value *wrong = NULL;
+    err = read_on_gap(node, settings, setting_count, rest, &rest_count, &wrong);
+    static const weir_setting no_settings[] = {{.name = NULL}};
+    if (err == WEIR_OK) {
+        err = weiri_settings_read(ops->info.settings == NULL ? no_settings : ops->info.settings,
+                                  rest, rest_count, weiri_arena_memory(&chain->arena),
+                                  &chain->notices, node->settings, node->marks, &wrong);
+    }
+    if (err != WEIR_OK) {
+        return fail_at(chain, unit, wrong != NULL ? wrong : mark, err);
+    }
+    *chain->last_node = node;
+    chain->last_node = &node->next;
+    *ret_node = chain->node_count++;
+    return WEIR_OK;
+}
+
+weir_err weir_chain_output(weir_chain *chain, int node, const char *name)
+{
+    if (chain->planned) {
+        return weiri_fail(WEIR_E_USAGE, "output %s: the chain is planned already", name);
+    }
+    if (node < WEIR_CHAIN_INPUT || node >= chain->node_count) {
+        return weiri_fail(WEIR_E_USAGE, "output %s: no node %d", name, node);
+    }
+    for (const weiri_output *output = chain->outputs; output != NULL; output = output->next) {
+        if (strcmp(output->name, name) == 0) {
+            return weiri_fail(WEIR_E_CHAIN, "output %s: the name is there already", name);
+        }
+        if (output->node == node) {
+            return weiri_fail(WEIR_E_CHAIN, "output %s: this is the output %s already", name,
+                              output->name);
+        }
+    }
+    weiri_output *output = weiri_arena_get(&chain->arena, sizeof *output);
+    const char *copy = weiri_arena_text(&chain->arena, name);
+    if (output == NULL || copy == NULL) {
+        return weiri_fail_prefix(WEIR_E_NOMEM, "output %s: ", name);
+    }
+    output->node = node;
+    output->name = copy;
+    *chain->last_output = output;
+    chain->last_output = &output->next;
+    chain->output_count++;
+    chain->named_outputs = true;
+    return WEIR_OK;
+}
+
+weir_err weir_chain_set_text(weir_chain *chain, const char *text)
+{
+    const char *copy = weiri_arena_text(&chain->arena, text);
+    if (copy == NULL) {
+        return weiri_fail_prefix(WEIR_E_NOMEM, "the chain's text: ");
+    }
+    chain->text = copy;
+    return WEIR_OK;
+}
+
+weir_cache *weir_chain_cache(weir_chain *chain)
+{
+    return chain->cache;
+}
+
+double weir_chain_gap_tolerance(const weir_chain *chain)
+{
+    return chain->options.gap_tolerance_s;
+}
+
+const char *const *weir_chain_notices(const weir_chain *chain, size_t *ret_count)
+{
+    *ret_count = chain->notices.count;
+    return chain->notices.lines;
+}
+
+void weir_source_close(weir_source *source)
+{
+    if (source != NULL) {
+        source->ops->close(source);
+    }
+}
+
+void weir_sink_close(weir_sink *sink)
+{
+    if (sink != NULL) {
+        sink->ops->close(sink);
+    }
+}
+
+const weir_source_info *weir_source_info_get(weir_source *source)
+{
+    return source->ops->info(source);
+}

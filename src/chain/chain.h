@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * chain.h: what the files of this room share. A chain has *nodes* (units as the user added them, a tree)
+ * and, once planned, *stages* (what runs: the nodes, and conversions put in between). Each stage has an
+ * edge behind it: the buffer that its output frames lie in until all stages after it have taken them.
+ *
+ *   chain.c    building: nodes, settings, outputs, limits
+ *   stages.c   from nodes to stages: specs, ratios, order
+ *   plan.c     tile length, capacities, bytes; one buffer for everything
+ *   engine.c   tiles through stages; push, pull
+ *   run.c      source -> chain -> sinks, progress, report
+ */
+#ifndef WEIRI_CHAIN_H
+#define WEIRI_CHAIN_H
+
+#include <weir/chain.h>
+
+#include "cache/arena.h"
+#include "unit/unit.h"
+
+typedef struct weiri_node {
+    const weiri_unit_ops *ops;
+    void *settings;
+    weir_value *marks; /* where each setting stands, as many as rows in ops->info.settings */
+    weir_value mark;   /* where the unit's name stands */
+    int parent;        /* node, or WEIR_CHAIN_INPUT */
+    bool holds;        /* over a gap (S4) */
+    int stage;         /* planned */
+    struct weiri_node *next;
+} weiri_node;
+
+typedef struct weiri_output {
+    int node; /* or WEIR_CHAIN_INPUT */
+    const char *name;
+    struct weiri_output *next;
+} weiri_output;
+
+typedef struct weiri_edge {
+    unsigned char *data;
+    size_t capacity;   /* frames */
+    size_t frames;     /* there now */
+    size_t frames_max; /* most so far (M6) */
+    int64_t index;     /* of its first frame, within the segment */
+    size_t frame_bytes;
+    bool in_place; /* lies on the edge before it, and has no bytes of its own */
+} weiri_edge;
+
+typedef struct weiri_stage {
+    const weiri_node *node; /* NULL: put in by the plan */
+    int parent;             /* stage, or -1 = the chain's input */
+    weir_spec spec;         /* of its output */
+    double frames_per_output;
+    uint64_t state_bytes;
+    weiri_unit unit;
+    weiri_edge edge;
+    size_t consumed;     /* frames of the parent's edge taken so far */
+    bool more;           /* stopped because its edge was full: ask again */
+    int64_t next_index;  /* of the next frame that it puts out */
+    uint64_t unfinished; /* input frames dropped at gaps (S4) */
+    int output;          /* number of the output behind it, or -1 */
+    int children;
+    uint64_t state_offset, missing_offset, edge_offset; /* in the chain's buffer */
+    weir_plan_part *edge_part;
+} weiri_stage;
+
+/* An output as planned: behind which stage. */
+typedef struct weiri_exit {
+    const char *name;
+    int stage;
+} weiri_exit;
+
+struct weir_chain {
+    weir_chain_options options; /* limits resolved (M8) */
+    weir_cache *cache;
+    weiri_arena arena; /* nodes, settings, names */
+    const char *text;
+    weiri_node *nodes, **last_node;
+    int node_count;
+    weiri_output *outputs, **last_output;
+    int output_count;
+    bool named_outputs; /* by the user */
+    weiri_notices notices;
+
+    /* planned: everything below lives in plan_arena */
+    bool planned;
+    weiri_arena plan_arena;
+    weir_spec input;
+    weiri_stage *stages;
+    int stage_count;
+    int *order; /* stages in post-order: after all that follow them, branches in file order */
+    weiri_exit *exits; /* by number of the output */
+    int exit_count;
+    int input_children; /* stages that follow the input directly */
+    weir_plan plan;
+    weir_plan_part *parts;
+    uint64_t buffer_bytes; /* of the one buffer that a run takes */
+    weir_source *source;   /* NULL: pushed. With a source there is an input tile that it fills */
+    weir_sink **sinks;     /* one an exit, or NULL */
+    uint64_t tile_offset, reader_offset, *writer_offsets;
+    weir_plan_part *tile_part;
+
+    /* running */
+    weir_buffer *buffer; /* NULL = not started */
+    weiri_edge input_edge;
+    weir_message held; /* pull: read, and waiting for the block before it to be taken */
+    bool holding;
+    bool ended;
+    bool in_segment;     /* a frame has come */
+    uint64_t segment_in; /* number that the input gave */
+    int64_t index_in;    /* expected next */
+    uint64_t segment;    /* number counted here */
+    int64_t segment_start_ns;
+    uint64_t segments, frames_in, frames_out;
+};
+
+/* chain.c: puts file, line, column and unit before the detail of an error that a node's unit gave. */
+weir_err weiri_chain_fail_node(const weir_chain *chain, const weiri_node *node, weir_err err);
+
+/* stages.c: specs, ratios and order. Leaves capacities and bytes to plan.c. */
+weir_err weiri_chain_stages(weir_chain *chain);
+
+/* plan.c */
+/* Takes the one buffer and makes everything ready. WEIR_E_PLAN, WEIR_E_NOMEM, errors of source, sinks. */
+weir_err weiri_chain_start(weir_chain *chain);
+/* Gives back plan and buffer. */
+void weiri_chain_unplan(weir_chain *chain);
+
+/* mode.c: the processor's mode for subnormal numbers (S6). */
+typedef uint64_t weiri_mode;
+weiri_mode weiri_mode_enter(void);
+void weiri_mode_leave(weiri_mode mode);
+
+/* engine.c: where output goes. Exactly one of the two. */
+typedef struct weiri_delivery {
+    weir_sink_fn sink; /* push, run */
+    void *user;
+    unsigned char *rows; /* pull: the caller's buffer */
+    size_t capacity, got;
+    weir_message first; /* where the first row stands */
+} weiri_delivery;
+/* Takes the place of a message in time: starts a new segment where S4 says so. */
+void weiri_chain_feed(weir_chain *chain, const weir_message *message);
+/* Runs stages until nothing is pending, or the caller's rows are full. */
+weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery);
+/* Whether this message would start a new segment. */
+bool weiri_chain_breaks(const weir_chain *chain, const weir_message *message);
+uint64_t weiri_chain_unfinished(const weir_chain *chain, const weiri_stage *stage);
+
+/* One read of the source into the input tile, in the caller's mode; and that tile put before the stages. */
+weir_err
+weiri_chain_read(weir_chain *chain, size_t frames, weiri_mode mode, weir_message *ret_message);
+void weiri_chain_take(weir_chain *chain, const weir_message *message);
+
+#endif

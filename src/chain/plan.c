@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * plan.c: how long a tile is, how much each edge holds, how many bytes all of it is; and the one buffer
+ * that a run takes, laid out as planned. Nothing else is taken for the life of the chain: states, tiles,
+ * edges, the reader's and writers' buffers lie in it side by side (M6), and its pages are touched at the
+ * start, so that a run which has begun cannot meet a machine without memory half-way.
+ */
+#include "chain/chain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cache/cache.h"
+
+/* A tile goes through the whole chain before the next: input, edges and states should be found in L2 by
+ * the next stage. Half of it is for them, the rest for coefficients, code and the neighbours. */
+#define L2_ASSUMED ((uint64_t)512 << 10)
+#define L2_MOST    ((uint64_t)4 << 20)
+#define TILE_LEAST 16
+#define TILE_MOST  4096
+
+static uint64_t working_bytes(void)
+{
+    long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    uint64_t bytes = l2 > 0 ? (uint64_t)l2 : L2_ASSUMED;
+    return (bytes > L2_MOST ? L2_MOST : bytes) / 2;
+}
+
+static bool in_place(const weir_chain *chain, const weiri_stage *stage)
+{
+    if (!(stage->unit.ops->info.flags & WEIR_UNIT_IN_PLACE)) {
+        return false;
+    }
+    if (stage->parent < 0) {
+        /* What is pushed is borrowed (S7); a tile that a source fills is ours. */
+        return chain->source != NULL && chain->input_children == 1 &&
+               weir_spec_frame_bytes(&chain->input) == weir_spec_frame_bytes(&stage->spec);
+    }
+    const weiri_stage *parent = &chain->stages[stage->parent];
+    return parent->children == 1 && parent->output < 0 &&
+           weir_spec_frame_bytes(&parent->spec) == weir_spec_frame_bytes(&stage->spec);
+}
+
+static uint64_t choose_tile(weir_chain *chain)
+{
+    uint64_t stated = chain->options.tile_frames;
+    if (stated == WEIR_TILE_NONE) {
+        return chain->options.longest_message;
+    }
+    if (stated != WEIR_TILE_AUTO) {
+        return stated;
+    }
+    double frame_bytes = (double)weir_spec_frame_bytes(&chain->input);
+    for (int i = 0; i < chain->stage_count; i++) {
+        const weiri_stage *stage = &chain->stages[i];
+        if (!stage->edge.in_place) {
+            frame_bytes += (double)stage->edge.frame_bytes * chain->input.dims[0].step /
+                           stage->spec.dims[0].step;
+        }
+    }
+    double frames = (double)working_bytes() / frame_bytes;
+    if (!(frames > TILE_LEAST)) {
+        return TILE_LEAST;
+    }
+    return frames > TILE_MOST ? TILE_MOST : (uint64_t)frames / 16 * 16;
+}
+
+/* Most frames that come out of n in one call, unless the room is less: a unit is then called again. An
+ * edge that grows what it holds (windows) gets room for what stays in the cache, one frame at least. */
+static void choose_capacities(weir_chain *chain, uint64_t tile)
+{
+    bool whole = chain->options.tile_frames == WEIR_TILE_NONE;
+    for (int i = 0; i < chain->stage_count; i++) {
+        weiri_stage *stage = &chain->stages[i];
+        uint64_t before = stage->parent < 0 ? tile : chain->stages[stage->parent].edge.capacity;
+        double most = ceil((double)before / stage->frames_per_output - 1e-9);
+        uint64_t capacity = most < 1.0 ? 1 : most > 0x1p40 ? UINT64_C(1) << 40 : (uint64_t)most;
+        uint64_t room = working_bytes() / 2 / stage->edge.frame_bytes;
+        bool grows = (double)capacity * (double)stage->edge.frame_bytes >
+                     (double)before * (double)weir_spec_frame_bytes(stage->unit.in);
+        if (!stage->edge.in_place && grows && !whole && capacity > room) {
+            capacity = room < 1 ? 1 : room;
+        }
+        stage->edge.capacity = (size_t)capacity;
+    }
+}
+
+/* ---- parts --------------------------------------------------------------------------------------- */
+
+typedef struct layout {
+    weir_chain *chain;
+    uint64_t bytes; /* so far; UINT64_MAX after an overflow */
+} layout;
+
+static uint64_t add_bytes(layout *at, uint64_t bytes)
+{
+    uint64_t offset = at->bytes;
+    uint64_t rounded = bytes > UINT64_MAX / 4 ? UINT64_MAX : (bytes + 63) / 64 * 64;
+    at->bytes = rounded > UINT64_MAX / 4 || offset > UINT64_MAX / 4 ? UINT64_MAX : offset + rounded;
+    return offset;
+}
+
+static weir_plan_part *add_part(
+    weir_chain *chain, const char *name, const char *kind, uint64_t bytes, const weir_spec *spec)
+{
+    weir_plan_part *part = &chain->parts[chain->plan.part_count++];
+    *part = (weir_plan_part){.name = name == NULL ? "" : name,
+                             .kind = kind,
+                             .bytes = (bytes + 63) / 64 * 64,
+                             .spec = spec};
+    return part;
+}
+
+static uint64_t edge_bytes(uint64_t frames, uint64_t frame_bytes)
+{
+    uint64_t bytes = 0;
+    return weiri_mul(frames, frame_bytes, &bytes) ? bytes : UINT64_MAX / 2;
+}
+
+static void lay_stage(layout *at, int number)
+{
+    weir_chain *chain = at->chain;
+    weiri_stage *stage = &chain->stages[number];
+    char name[96];
+    snprintf(name, sizeof name, "%d %s", number + 1, stage->unit.ops->info.name);
+    const char *kept = weiri_arena_text(&chain->plan_arena, name);
+    uint64_t before = at->bytes;
+    stage->state_offset = add_bytes(at, stage->state_bytes);
+    stage->missing_offset = add_bytes(at, stage->unit.channels * sizeof(uint64_t));
+    weir_plan_part *part = add_part(chain, kept, "unit", at->bytes - before, &stage->spec);
+    part->used_bytes = part->bytes;
+    uint64_t bytes =
+        stage->edge.in_place ? 0 : edge_bytes(stage->edge.capacity, stage->edge.frame_bytes);
+    stage->edge_offset = add_bytes(at, bytes);
+    stage->edge_part = add_part(chain, kept, "edge", bytes, &stage->spec);
+    stage->edge_part->capacity_frames = stage->edge.capacity;
+}
+
+static weir_err lay_files(layout *at, uint64_t tile)
+{
+    weir_chain *chain = at->chain;
+    uint64_t reader = 0;
+    if (chain->source != NULL) {
+        uint64_t bytes = edge_bytes(tile, weir_spec_frame_bytes(&chain->input));
+        chain->tile_offset = add_bytes(at, bytes);
+        chain->tile_part = add_part(chain, "input", "tile", bytes, &chain->input);
+        chain->tile_part->capacity_frames = tile;
+        weir_err err = chain->source->ops->plan(chain->source, tile, &reader);
+        if (err != WEIR_OK) {
+            return err;
+        }
+        chain->reader_offset = add_bytes(at, reader);
+        add_part(chain, chain->source->ops->name, "reader", reader, &chain->input)->used_bytes =
+            (reader + 63) / 64 * 64;
+    }
+    for (int i = 0; chain->sinks != NULL && i < chain->exit_count; i++) {
+        weir_sink *sink = chain->sinks[i];
+        uint64_t writer = 0;
+        const weir_spec *spec = &chain->stages[chain->exits[i].stage].spec;
+        if (sink == NULL) {
+            continue;
+        }
+        weir_err err = sink->ops->plan(sink, spec, &writer);
+        if (err != WEIR_OK) {
+            return err;
+        }
+        chain->writer_offsets[i] = add_bytes(at, writer);
+        add_part(chain, chain->exits[i].name, "writer", writer, spec)->used_bytes =
+            (writer + 63) / 64 * 64;
+    }
+    return WEIR_OK;
+}
+
+static weir_err lay_out(weir_chain *chain, uint64_t tile)
+{
+    size_t most = 2 * (size_t)chain->stage_count + (size_t)chain->exit_count + 4;
+    chain->parts = weiri_arena_get(&chain->plan_arena, most * sizeof *chain->parts);
+    chain->writer_offsets =
+        weiri_arena_get(&chain->plan_arena, (size_t)(chain->exit_count + 1) * sizeof(uint64_t));
+    if (chain->parts == NULL || chain->writer_offsets == NULL) {
+        return weiri_fail_prefix(WEIR_E_NOMEM, "the plan: ");
+    }
+    layout at = {.chain = chain};
+    for (int i = 0; i < chain->stage_count; i++) {
+        lay_stage(&at, i);
+    }
+    weir_err err = lay_files(&at, tile);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    add_part(chain, "1 thread, the caller's", "threads", 0, NULL);
+    weir_plan_part *records = add_part(chain, "descriptions, cache", "records", 0, NULL);
+    if (at.bytes > SIZE_MAX / 2) {
+        return weiri_fail(WEIR_E_PLAN, "the plan needs more bytes than there are addresses");
+    }
+    /* What is held already (settings, labels, this plan), and what the cache adds to a take. */
+    chain->buffer_bytes = at.bytes;
+    weir_cache_stats stats = {.stats_size = sizeof stats};
+    weir_cache_stats_read(chain->cache, &stats);
+    uint64_t cost = weiri_cache_cost(chain->cache, (size_t)at.bytes);
+    chain->plan.total_bytes = stats.held_bytes - stats.idle_bytes + cost;
+    records->bytes = records->used_bytes = chain->plan.total_bytes - at.bytes;
+    return WEIR_OK;
+}
+
+/* ---- plan ---------------------------------------------------------------------------------------- */
+
+void weiri_chain_unplan(weir_chain *chain)
+{
+    weir_buffer_unref(chain->buffer);
+    chain->buffer = NULL;
+    weiri_arena_fini(&chain->plan_arena);
+    weiri_arena_init(&chain->plan_arena, chain->cache);
+    chain->planned = false;
+    chain->stages = NULL;
+    chain->order = NULL;
+    chain->exits = NULL;
+    chain->parts = NULL;
+    chain->sinks = NULL;
+    chain->source = NULL;
+    chain->tile_part = NULL;
+    chain->stage_count = chain->exit_count = chain->input_children = 0;
+    chain->plan = (weir_plan){0};
+}
+
+static weir_err plan_all(weir_chain *chain)
+{
+    if (chain->options.tile_frames == WEIR_TILE_NONE && chain->options.longest_message == 0) {
+        return weiri_fail(WEIR_E_USAGE,
+                          "tile: none needs the longest message to be stated (--message-frames or "
+                          "--message-lengths)");
+    }
+    weir_err err = weiri_chain_stages(chain);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    for (int i = 0; i < chain->stage_count; i++) {
+        weiri_stage *stage = &chain->stages[i];
+        stage->unit.in = stage->parent < 0 ? &chain->input : &chain->stages[stage->parent].spec;
+        stage->unit.out = &stage->spec;
+        stage->edge.frame_bytes = (size_t)weir_spec_frame_bytes(&stage->spec);
+        stage->edge.in_place = in_place(chain, stage);
+    }
+    uint64_t tile = choose_tile(chain);
+    choose_capacities(chain, tile);
+    err = lay_out(chain, tile);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    chain->plan.parts = chain->parts;
+    chain->plan.tile_frames = tile;
+    chain->plan.threads = chain->options.threads;
+    chain->plan.memory_limit_bytes = chain->options.memory_limit;
+    chain->plan.fits = chain->plan.total_bytes <= chain->options.memory_limit;
+    return WEIR_OK;
+}
+
+static weir_err plan_for(weir_chain *chain,
+                         const weir_spec *input,
+                         weir_source *source,
+                         weir_sink *const *sinks,
+                         size_t sink_count,
+                         const weir_plan **ret_plan)
+{
+    if (chain->buffer != NULL) {
+        return weiri_fail(WEIR_E_USAGE, "the chain has started; its plan stands");
+    }
+    weiri_chain_unplan(chain);
+    chain->input = *input;
+    chain->source = source;
+    weir_err err = WEIR_OK;
+    if (sink_count > 0) {
+        chain->sinks = weiri_arena_get(&chain->plan_arena, sink_count * sizeof(weir_sink *));
+        err = chain->sinks == NULL ? weiri_fail_prefix(WEIR_E_NOMEM, "outputs: ") : WEIR_OK;
+        for (size_t i = 0; err == WEIR_OK && i < sink_count; i++) {
+            chain->sinks[i] = sinks[i];
+        }
+    }
+    if (err == WEIR_OK) {
+        err = plan_all(chain);
+    }
+    if (err == WEIR_OK && sink_count > 0 && sink_count != (size_t)chain->exit_count) {
+        err = weiri_fail(WEIR_E_USAGE, "%zu sinks for %d outputs of the chain", sink_count,
+                         chain->exit_count);
+    }
+    if (err != WEIR_OK) {
+        weiri_chain_unplan(chain);
+        return err;
+    }
+    chain->planned = true;
+    *ret_plan = &chain->plan;
+    return WEIR_OK;
+}
+
+weir_err weir_chain_plan(weir_chain *chain, const weir_spec *input, const weir_plan **ret_plan)
+{
+    return plan_for(chain, input, NULL, NULL, 0, ret_plan);
+}
+
+weir_err weir_chain_plan_run(weir_chain *chain,
+                             weir_source *source,
+                             weir_sink *const *sinks,
+                             size_t sink_count,
+                             const weir_plan **ret_plan)
+{
+    return plan_for(chain, &weir_source_info_get(source)->spec, source, sinks, sink_count,
+                    ret_plan);
+}
+
+size_t weir_chain_output_count(const weir_chain *chain)
+{
+    return (size_t)chain->exit_count;
+}
+
+const char *weir_chain_output_name(const weir_chain *chain, size_t output)
+{
+    return output < (size_t)chain->exit_count ? chain->exits[output].name : NULL;
+}
+
+const weir_spec *weir_chain_output_spec(const weir_chain *chain, size_t output)
+{
+    return output < (size_t)chain->exit_count ? &chain->stages[chain->exits[output].stage].spec
+                                              : NULL;
+}
+
+/* ---- start --------------------------------------------------------------------------------------- */
+
+static weir_err refuse(const weir_chain *chain)
+{
+    char need[24], limit[24], over[24];
+    uint64_t total = chain->plan.total_bytes, most = chain->options.memory_limit;
+    return weiri_fail(
+        WEIR_E_PLAN, "the plan is %s, the memory limit %s: %s too much (%llu B of %llu B)",
+        weir_bytes_format(total, need, sizeof need), weir_bytes_format(most, limit, sizeof limit),
+        weir_bytes_format(total - most, over, sizeof over), (unsigned long long)total,
+        (unsigned long long)most);
+}
+
+static void place(weir_chain *chain)
+{
+    unsigned char *base = chain->buffer->memory;
+    memset(base, 0, (size_t)chain->buffer_bytes); /* M6: planned pages are touched at the start */
+    chain->input_edge = (weiri_edge){
+        .data = chain->source == NULL ? NULL : base + chain->tile_offset,
+        .capacity = (size_t)chain->plan.tile_frames,
+        .frame_bytes = (size_t)weir_spec_frame_bytes(&chain->input),
+    };
+    for (int i = 0; i < chain->stage_count; i++) {
+        weiri_stage *stage = &chain->stages[i];
+        stage->unit.state = base + stage->state_offset;
+        stage->unit.missing = (uint64_t *)(void *)(base + stage->missing_offset);
+        stage->edge.data = base + stage->edge_offset;
+        if (stage->unit.ops->init != NULL) {
+            stage->unit.ops->init(&stage->unit);
+        }
+    }
+}
+
+static weir_err start_files(weir_chain *chain)
+{
+    unsigned char *base = chain->buffer->memory;
+    weir_err err = WEIR_OK;
+    const weir_source_info *info = NULL;
+    if (chain->source != NULL) {
+        info = weir_source_info_get(chain->source);
+        err = chain->source->ops->start(chain->source, chain->plan.tile_frames,
+                                        base + chain->reader_offset);
+    }
+    for (int i = 0; err == WEIR_OK && chain->sinks != NULL && i < chain->exit_count; i++) {
+        weir_sink *sink = chain->sinks[i];
+        if (sink != NULL) {
+            err = sink->ops->start(sink, &chain->stages[chain->exits[i].stage].spec, info,
+                                   chain->text == NULL ? "" : chain->text,
+                                   base + chain->writer_offsets[i]);
+        }
+    }
+    return err;
+}
+
+weir_err weiri_chain_start(weir_chain *chain)
+{
+    if (!chain->planned) {
+        return weiri_fail(WEIR_E_USAGE, "the chain has no plan yet");
+    }
+    if (!chain->plan.fits) {
+        return refuse(chain);
+    }
+    weir_cache_clear(chain->cache);
+    /* M8: without a limit of the user's, the plan itself is the limit. */
+    uint64_t limit = chain->options.memory_limit == WEIR_NO_LIMIT ? chain->plan.total_bytes
+                                                                  : chain->options.memory_limit;
+    weir_err err = weir_cache_limit_held(chain->cache, limit);
+    if (err == WEIR_OK) {
+        err = weir_cache_take(chain->cache, (size_t)chain->buffer_bytes, &chain->buffer);
+    }
+    if (err != WEIR_OK) {
+        return err;
+    }
+    place(chain);
+    err = start_files(chain);
+    if (err != WEIR_OK) {
+        weir_buffer_unref(chain->buffer);
+        chain->buffer = NULL;
+    }
+    return err;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * run.c: from a source through the chain to its sinks, to the end or until somebody says stop. The cut of
+ * the input into messages ends tiles early, and nothing else: a message is never held as a whole.
+ */
+#include "chain/chain.h"
+
+#include <math.h>
+#include <time.h>
+
+typedef struct run {
+    weir_chain *chain;
+    const weir_run_options *options;
+    weir_run_report *report;
+    weiri_mode mode;
+    uint64_t left; /* of the message, frames */
+    double started, flushed;
+} run;
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static weir_err to_sink(void *user, const weir_message *block)
+{
+    run *at = user;
+    weir_sink *sink = at->chain->sinks == NULL ? NULL : at->chain->sinks[block->output];
+    if (sink == NULL) {
+        return WEIR_OK;
+    }
+    weiri_mode_leave(at->mode);
+    weir_err err = sink->ops->write(sink, block);
+    weiri_mode_enter();
+    return err;
+}
+
+static weir_err each_sink(weir_chain *chain, bool finish)
+{
+    weir_err first = WEIR_OK;
+    for (int i = 0; chain->sinks != NULL && i < chain->exit_count; i++) {
+        weir_sink *sink = chain->sinks[i];
+        if (sink != NULL) {
+            weir_err err = finish ? sink->ops->finish(sink) : sink->ops->flush(sink);
+            first = first == WEIR_OK ? err : first;
+        }
+    }
+    return first;
+}
+
+/* Frames that the next tile may have: to the message's end at most. Messages of 0 frames pass by. */
+static weir_err tile_room(run *at, size_t *ret_frames)
+{
+    const weir_run_options *options = at->options;
+    size_t tile = at->chain->input_edge.capacity;
+    bool cut = options->next_message != NULL || options->message_frames > 0;
+    /* A list without an end of zeros would never come to a frame. */
+    for (uint64_t zeros = 0; cut && at->left == 0;) {
+        at->left = options->message_frames;
+        if (options->next_message != NULL) {
+            weir_err err = options->next_message(options->user, &at->left);
+            if (err != WEIR_OK) {
+                return err;
+            }
+        }
+        at->report->messages++;
+        if (at->left == 0 && ++zeros > 1000000) {
+            return weiri_fail(WEIR_E_USAGE, "a million messages of 0 frames one after another");
+        }
+    }
+    *ret_frames = cut && at->left < tile ? (size_t)at->left : tile;
+    return WEIR_OK;
+}
+
+static weir_err one_tile(run *at, bool *ret_ended)
+{
+    size_t room = 0;
+    weir_message message;
+    weir_err err = tile_room(at, &room);
+    if (err == WEIR_OK) {
+        err = weiri_chain_read(at->chain, room, at->mode, &message);
+    }
+    if (err != WEIR_OK) {
+        return err;
+    }
+    *ret_ended = message.frames == 0;
+    if (*ret_ended) {
+        return WEIR_OK;
+    }
+    at->left -= at->left < message.frames ? at->left : message.frames;
+    weiri_chain_take(at->chain, &message);
+    weiri_delivery delivery = {.sink = to_sink, .user = at};
+    return weiri_chain_drain(at->chain, &delivery);
+}
+
+/* Each second what was written is made readable; after each tile somebody may say stop. */
+static weir_err between_tiles(run *at)
+{
+    weir_chain *chain = at->chain;
+    double now = now_s();
+    weir_err err = WEIR_OK;
+    if (now - at->flushed >= 1.0) {
+        at->flushed = now;
+        err = each_sink(chain, false);
+    }
+    if (err != WEIR_OK || at->options->progress == NULL) {
+        return err;
+    }
+    weir_progress progress = {
+        .frames_in = chain->frames_in,
+        .frames_total = weir_source_info_get(chain->source)->frames,
+        .seconds = now - at->started,
+        .rate_hz = chain->input.rate_hz,
+        .plan_bytes = chain->plan.total_bytes,
+        .memory_limit_bytes = chain->options.memory_limit,
+        .cache = chain->cache,
+    };
+    return at->options->progress(at->options->user, &progress)
+               ? WEIR_OK
+               : weiri_fail(WEIR_E_INTERRUPTED, "interrupted");
+}
+
+static weir_err run_tiles(run *at)
+{
+    weir_err err = WEIR_OK;
+    bool ended = false;
+    at->mode = weiri_mode_enter();
+    while (err == WEIR_OK && !ended) {
+        err = one_tile(at, &ended);
+        if (err == WEIR_OK && !ended) {
+            weiri_mode_leave(at->mode);
+            err = between_tiles(at);
+            weiri_mode_enter();
+        }
+    }
+    weiri_mode_leave(at->mode);
+    at->chain->ended = ended;
+    return err;
+}
+
+/* Missing samples are counted where they come in: by the units that stand first. */
+static uint64_t missing_at_input(const weir_chain *chain)
+{
+    uint64_t most = 0;
+    for (int i = 0; i < chain->stage_count; i++) {
+        uint64_t sum = 0;
+        for (uint64_t c = 0; c < chain->stages[i].unit.channels; c++) {
+            sum += chain->stages[i].unit.missing[c];
+        }
+        if (chain->stages[i].parent < 0 && sum > most) {
+            most = sum;
+        }
+    }
+    return most;
+}
+
+static void fill_report(run *at)
+{
+    weir_chain *chain = at->chain;
+    weir_run_report *report = at->report;
+    uint64_t now = 0;
+    report->frames_in = chain->frames_in;
+    report->frames_out = chain->frames_out;
+    report->seconds = now_s() - at->started;
+    report->x_real_time =
+        report->seconds > 0 ? (double)chain->frames_in / chain->input.rate_hz / report->seconds : 0;
+    report->segments = chain->segments;
+    weir_rss_read(&now, &report->rss_peak_bytes);
+    if (chain->buffer == NULL) {
+        return;
+    }
+    report->missing_samples = missing_at_input(chain);
+    for (int i = 0; i < chain->stage_count; i++) {
+        report->unfinished_frames += weiri_chain_unfinished(chain, &chain->stages[i]);
+    }
+}
+
+weir_err
+weir_chain_run(weir_chain *chain, const weir_run_options *options, weir_run_report *ret_report)
+{
+    static const weir_run_options none = {.options_size = sizeof none};
+    *ret_report = (weir_run_report){
+        .plan_bytes = chain->plan.total_bytes,
+        .memory_limit_bytes = chain->options.memory_limit,
+    };
+    if (chain->source == NULL || chain->buffer != NULL) {
+        return weiri_fail(WEIR_E_USAGE, chain->source == NULL
+                                            ? "a run needs weir_chain_plan_run before it"
+                                            : "the chain has run already");
+    }
+    run at = {
+        .chain = chain,
+        .options = options == NULL ? &none : options,
+        .report = ret_report,
+        .started = now_s(),
+    };
+    at.flushed = at.started;
+    uint64_t now = 0;
+    weir_rss_read(&now, &ret_report->rss_before_bytes);
+    weir_err err = weiri_chain_start(chain);
+    if (err == WEIR_OK) {
+        err = run_tiles(&at);
+        if (err == WEIR_OK || err == WEIR_E_INTERRUPTED) {
+            weir_err finished = each_sink(chain, true);
+            err = finished == WEIR_OK ? err : finished;
+        }
+    }
+    fill_report(&at);
+    return err;
+}
