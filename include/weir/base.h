@@ -152,6 +152,8 @@ typedef struct weir_setting {
     const weir_choice *choices;  /* of an ENUM or ENUM_LIST; ends in a NULL name */
     size_t offset;               /* of the field in the unit's settings struct */
     const char *help;            /* one line */
+    const char *example;         /* a value that works on 30 kHz data, for documentation and the
+                                    conformance tests; required settings have one */
 } weir_setting;
 
 #ifdef __cplusplus
