@@ -71,7 +71,7 @@ typedef struct weir_heap_counts {
     uint64_t bytes;       /* outstanding now, by good_size */
     uint64_t bytes_peak;
     uint64_t buffers;     /* outstanding now */
-    uint64_t calls;       /* allocs and commits so far, failed ones too */
+    uint64_t calls;       /* allocs, reserves and commits so far, failed ones too */
     uint64_t frees;
 } weir_heap_counts;
 

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * host.c: the host's memory.
+ *
+ * Below a page: the C library's allocator, aligned to 64 B. Above: whole pages from mmap, given back by
+ * munmap, because an allocator keeps what is freed (glibc raises its own mmap threshold up to 32 MiB as
+ * blocks are freed, and then a freed buffer stays in its arena): with munmap the bytes have left when
+ * free returns, which is what M3 and M7 count on. The price is a system call and a fault for each new
+ * page (1.5 us); a cache stands above for that.
+ *
+ * What is charged (M4): small requests with a header of 16 B, rounded up to 64 B. glibc lays blocks that
+ * are aligned to 64 B at distances of 64 B, and of each the 8 B before the next are its header: a block of
+ * 64 k - 16 B occupies 64 k B and leaves no splinter. While one is made glibc needs up to 96 B more and
+ * gives them back within the call. Mapped requests are charged in pages, and need no header since free is
+ * told the size.
+ *
+ * Also reserves address space and commits pages of it. It keeps nothing that was freed.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "heap/heap.h"
+
+#define ALIGNMENT 64
+#define HEADER    16
+
+/* Mappings that are left to the rest of the process: its libraries and stacks, and a cache's ranges. */
+#define MAPPINGS_LEFT    4096
+#define MAPPINGS_DEFAULT 65530 /* the kernel's own, where /proc does not say */
+
+static pthread_once_t facts_once = PTHREAD_ONCE_INIT;
+static size_t page_bytes;
+static size_t mappings;
+
+static void facts_read(void)
+{
+    long page = sysconf(_SC_PAGESIZE);
+    page_bytes = page > 0 ? (size_t)page : 4096;
+    mappings = MAPPINGS_DEFAULT;
+    FILE *file = fopen("/proc/sys/vm/max_map_count", "re");
+    if (file != NULL) {
+        unsigned long long count = 0;
+        if (fscanf(file, "%llu", &count) == 1) {
+            mappings = (size_t)count;
+        }
+        fclose(file);
+    }
+}
+
+static size_t page_size(weir_heap *heap)
+{
+    (void)heap;
+    pthread_once(&facts_once, facts_read);
+    return page_bytes;
+}
+
+/* Which of the two ways a request goes; a pure function of its size, since free decides by it too. */
+static bool is_mapped(size_t bytes, size_t page)
+{
+    return bytes > page - HEADER;
+}
+
+static size_t good_size(weir_heap *heap, size_t bytes)
+{
+    size_t page = page_size(heap);
+    bytes = bytes > 0 ? bytes : 1;
+    if (!is_mapped(bytes, page)) {
+        return weiri_round_up(bytes + HEADER, ALIGNMENT);
+    }
+    size_t good = weiri_round_up(bytes, page);
+    return good > PTRDIFF_MAX ? SIZE_MAX : good;
+}
+
+static weir_err no_memory(size_t bytes, const char *what)
+{
+    return weiri_fail(WEIR_E_NOMEM, "host: the system refuses %zu bytes (%s)", bytes, what);
+}
+
+static weir_err host_alloc(weir_heap *heap, size_t bytes, void **ret_memory)
+{
+    size_t good = good_size(heap, bytes);
+    if (good == SIZE_MAX) {
+        return no_memory(bytes, "more than its address space");
+    }
+    if (!is_mapped(bytes, page_bytes)) {
+        void *memory = NULL;
+        if (posix_memalign(&memory, ALIGNMENT, good - HEADER) != 0) {
+            return no_memory(good, "posix_memalign");
+        }
+        *ret_memory = memory;
+        return WEIR_OK;
+    }
+    void *memory = mmap(NULL, good, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        return no_memory(good, "mmap");
+    }
+    *ret_memory = memory;
+    return WEIR_OK;
+}
+
+static void host_free(weir_heap *heap, void *memory, size_t bytes)
+{
+    if (memory == NULL) {
+        return;
+    }
+    if (!is_mapped(bytes, page_size(heap))) {
+        free(memory);
+        return;
+    }
+    size_t good = good_size(heap, bytes);
+    /* Neighbouring mappings are one to the kernel, and to cut a piece out of the middle needs one more:
+     * at its limit it refuses. max_buffers stays below that; should others have used them up, the bytes
+     * leave all the same and only the addresses stay. */
+    if (munmap(memory, good) != 0) {
+        (void)madvise(memory, good, MADV_DONTNEED);
+    }
+}
+
+/* Each mapped buffer may need a mapping of its own, of which the kernel bears max_map_count a process.
+ * Small buffers have no such bound; but a cache may hold any mixture. */
+static size_t max_buffers(weir_heap *heap)
+{
+    (void)page_size(heap);
+    return mappings > 2 * MAPPINGS_LEFT ? mappings - MAPPINGS_LEFT : mappings / 2;
+}
+
+/* Address space only: without access it counts neither as resident nor as committed. */
+static weir_err host_reserve(weir_heap *heap, size_t bytes, void **ret_range)
+{
+    (void)heap;
+    void *range = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) {
+        return no_memory(bytes, "of address space");
+    }
+    *ret_range = range;
+    return WEIR_OK;
+}
+
+static weir_err host_commit(weir_heap *heap, void *range, size_t offset, size_t bytes)
+{
+    (void)heap;
+    if (mprotect((char *)range + offset, bytes, PROT_READ | PROT_WRITE) != 0) {
+        return no_memory(bytes, "mprotect");
+    }
+    return WEIR_OK;
+}
+
+/* Mapped anew over the old pages: these leave at once, what is committed again is zeroed, and unlike
+ * madvise it also returns the system's commit charge (overcommit_memory 2). Where there is no mapping
+ * left for the cut, madvise lets the bytes go and only the access stays. */
+static weir_err host_decommit(weir_heap *heap, void *range, size_t offset, size_t bytes)
+{
+    (void)heap;
+    void *at = (char *)range + offset;
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    if (mmap(at, bytes, PROT_NONE, flags, -1, 0) == MAP_FAILED &&
+        madvise(at, bytes, MADV_DONTNEED) != 0) {
+        return weiri_fail(WEIR_E_INTERNAL, "host: madvise: %s", strerror(errno));
+    }
+    return WEIR_OK;
+}
+
+static void host_release(weir_heap *heap, void *range, size_t bytes)
+{
+    (void)heap;
+    if (range != NULL) {
+        (void)munmap(range, bytes);
+    }
+}
+
+static const weir_heap_ops ops = {
+    .ops_size = sizeof(weir_heap_ops),
+    .name = "host",
+    .flags = WEIR_HEAP_PAGES,
+    .good_size = good_size,
+    .alloc = host_alloc,
+    .free = host_free,
+    .max_buffers = max_buffers,
+    .page_size = page_size,
+    .reserve = host_reserve,
+    .commit = host_commit,
+    .decommit = host_decommit,
+    .release = host_release,
+};
+
+static weir_err host_open(weir_heap **ret_heap)
+{
+    static weir_heap heap = {&ops};
+    *ret_heap = &heap;
+    return WEIR_OK;
+}
+
+const weiri_heap_kind weiri_heap_host = {
+    .name = "host",
+    .summary = "the host's memory: small requests by malloc, above a page by mmap",
+    .open = host_open,
+};
