@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * units_test.c: every unit of units.def, by its name, against the promises that hold for all: S1 S3 S4 S5
+ * S6 S7 S9, M2 M3 M6. A unit is set by the examples of its settings table and tried on each kind of
+ * stream below; it must accept one kind at least.
+ */
+#include "conform/stream.h"
+
+#define CHANNELS 13 /* no multiple of any vector's length */
+#define FRAMES   2600
+
+static const char *const labels[CHANNELS] = {"a", "b", "c", "d", "e", "f", "g",
+                                             "h", "i", "j", "k", "l", "m"};
+static const char *const metrics[2] = {"min", "max"};
+
+/* The kinds of stream that a unit may meet. */
+static size_t make_kinds(weir_spec *kinds)
+{
+    size_t count = 0;
+    static const weir_dtype dtypes[] = {WEIR_F32, WEIR_F64, WEIR_I16};
+    for (size_t i = 0; i < 3; i++) {
+        kinds[count++] = weir_spec_make(dtypes[i], 30000.0, CHANNELS, labels, NULL);
+    }
+    weir_spec spec = weir_spec_make(WEIR_F32, 30000.0, CHANNELS, labels, NULL);
+    spec.dim_count = 3; /* [frames x channels x metric] */
+    spec.dims[2] = (weir_axis){.name = "metric", .unit = "", .size = 2, .labels = metrics};
+    kinds[count++] = spec;
+    spec = weir_spec_make(WEIR_F64, 100.0, CHANNELS, labels, NULL);
+    spec.dim_count = 3; /* [win x time x channels] */
+    spec.dims[2] = spec.dims[1];
+    spec.dims[1] =
+        (weir_axis){.name = "time", .unit = "s", .size = 9, .start = 0, .step = 1 / 900.0};
+    spec.dims[0].name = "win";
+    kinds[count++] = spec;
+    return count;
+}
+
+/* ---- a chain of one unit ------------------------------------------------------------------------- */
+
+typedef struct fixture {
+    const weir_unit_info *info;
+    weir_spec spec;
+    weir_heap *heap;
+    uint64_t seed;
+} fixture;
+
+/* NULL: the unit does not take such a stream. */
+static weir_chain *make_chain(const fixture *at, uint64_t tile, weir_source *source)
+{
+    weir_value settings[32];
+    size_t count = 0;
+    for (const weir_setting *row = at->info->settings; row != NULL && row->name != NULL; row++) {
+        assert_true(row->preset != NULL || row->example != NULL);
+        if (row->example != NULL) {
+            settings[count++] = weir_text(row->name, row->example);
+        }
+    }
+    weir_chain_options options = weir_chain_options_default();
+    options.heap = at->heap;
+    options.tile_frames = tile;
+    weir_chain *chain = NULL;
+    int node = 0;
+    const weir_plan *plan = NULL;
+    test_ok(weir_chain_create(&options, &chain));
+    test_ok(weir_chain_add(chain, WEIR_CHAIN_INPUT, at->info->name, settings, count, NULL, &node));
+    weir_err err = source == NULL ? weir_chain_plan(chain, &at->spec, &plan)
+                                  : weir_chain_plan_run(chain, source, NULL, 0, &plan);
+    if (err != WEIR_OK) {
+        assert_int_equal(err, WEIR_E_CHAIN);
+        assert_true(strlen(weir_err_detail()) > 10);
+        weir_chain_destroy(chain);
+        return NULL;
+    }
+    return chain;
+}
+
+/* The whole signal in one push, tile as given. */
+static test_output run_whole(const fixture *at, const test_signal *signal, uint64_t tile)
+{
+    test_output output = {0};
+    test_random random = {1};
+    weir_chain *chain = make_chain(at, tile, NULL);
+    assert_non_null(chain);
+    test_push(chain, signal, 0, signal->frames, 0, 0, 0, &random, &output);
+    weir_chain_destroy(chain);
+    return output;
+}
+
+/* ---- promises ------------------------------------------------------------------------------------ */
+
+/* S1, S7: any cut, any tile, the same bits; the buffer is overwritten after each push. */
+static void check_cuts(const fixture *at, const test_signal *signal, const test_output *whole)
+{
+    static const uint64_t tiles[] = {WEIR_TILE_AUTO, 1, 7, 64, 4096};
+    static const size_t cuts[] = {1, 3, 40, 700};
+    test_random random = {at->seed};
+    for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
+        for (size_t j = 0; j < sizeof cuts / sizeof cuts[0]; j++) {
+            test_output output = {0};
+            weir_chain *chain = make_chain(at, tiles[i], NULL);
+            test_push(chain, signal, 0, signal->frames, cuts[j], 0, 0, &random, &output);
+            test_same(whole, &output, "S1");
+            test_output_free(&output);
+            weir_chain_destroy(chain);
+        }
+    }
+}
+
+/* S1: pulled into rows of any size, from reads of any size, the same bits. */
+static void check_pull(const fixture *at, const test_signal *signal, const test_output *whole)
+{
+    test_random random = {at->seed + 1};
+    for (size_t most = 1; most < 3000; most *= 13) {
+        test_source source = test_source_make(signal, most, at->seed);
+        weir_chain *chain = make_chain(at, WEIR_TILE_AUTO, &source.base);
+        assert_non_null(chain);
+        size_t frame_bytes = (size_t)weir_spec_frame_bytes(weir_chain_output_spec(chain, 0));
+        test_output output = {0};
+        unsigned char *rows = malloc(most * frame_bytes);
+        assert_non_null(rows);
+        for (;;) {
+            size_t room = 1 + (size_t)test_random_below(&random, most);
+            weir_message block;
+            test_ok(weir_chain_pull(chain, rows, room, &block));
+            if (block.frames == 0) {
+                break;
+            }
+            assert_true(block.frames <= room);
+            test_ok(test_collect(&output, &block));
+        }
+        test_same(whole, &output, "S1, pulled");
+        test_output_free(&output);
+        free(rows);
+        weir_chain_destroy(chain);
+    }
+}
+
+/* S9: after a reset as before the first frame. */
+static void check_reset(const fixture *at, const test_signal *signal, const test_output *whole)
+{
+    test_random random = {at->seed + 2};
+    test_output before = {0}, after = {0};
+    weir_chain *chain = make_chain(at, WEIR_TILE_AUTO, NULL);
+    test_push(chain, signal, 0, signal->frames * 2 / 3 + 1, 50, 0, 0, &random, &before);
+    weir_chain_reset(chain);
+    test_push(chain, signal, 0, signal->frames, 50, 0, 0, &random, &after);
+    test_same(whole, &after, "S9, reset");
+    test_output_free(&before);
+    test_output_free(&after);
+    weir_chain_destroy(chain);
+}
+
+/* S4: after a gap as for a first frame, or, for units that hold, as if there were none. S3: time starts
+ * anew with the segment. */
+static void check_gap(const fixture *at, const test_signal *signal, const test_output *whole)
+{
+    size_t half = signal->frames / 2 + 5;
+    test_signal second = test_signal_copy(signal);
+    size_t frame_bytes = (size_t)weir_spec_frame_bytes(&signal->spec);
+    memmove(second.data, second.data + half * frame_bytes, (signal->frames - half) * frame_bytes);
+    second.frames -= half;
+    test_random random = {at->seed + 3};
+    test_output first = {0}, gapped = {0}, fresh = run_whole(at, &second, WEIR_TILE_AUTO);
+    weir_chain *chain = make_chain(at, WEIR_TILE_AUTO, NULL);
+    test_push(chain, signal, 0, half, 90, 4, 1000, &random, &first);
+    size_t before = first.frames;
+    test_push(chain, signal, half, signal->frames, 90, 5, 777000, &random, &first);
+    if (first.frames > before) {
+        assert_int_equal(first.segments, before > 0 ? 2 : 1);
+        assert_int_equal(first.segment_start_ns, 777000);
+    }
+    if (at->info->flags & WEIR_UNIT_HOLDS_OVER_GAP) {
+        test_same(whole, &first, "S4, held over the gap");
+    } else {
+        gapped = first;
+        gapped.data = first.data + before * first.frame_bytes;
+        gapped.frames = first.frames - before;
+        test_same(&fresh, &gapped, "S4, reset at the gap");
+    }
+    test_output_free(&first);
+    test_output_free(&fresh);
+    free(second.data);
+    weir_chain_destroy(chain);
+}
+
+static double output_get(const test_output *output, weir_dtype dtype, size_t at)
+{
+    return dtype == WEIR_F32   ? ((const float *)(const void *)output->data)[at]
+           : dtype == WEIR_F64 ? ((const double *)(const void *)output->data)[at]
+                               : 0;
+}
+
+/* S5: missing samples are counted; channels without any are bit-equal to the clean run; the cut does not
+ * matter; a unit of the input's rate and shape gives NaN there. */
+static void check_missing(const fixture *at, const test_signal *signal, const test_output *whole)
+{
+    if (signal->spec.dtype != WEIR_F32 && signal->spec.dtype != WEIR_F64) {
+        return;
+    }
+    test_signal dirty = test_signal_copy(signal);
+    test_random random = {at->seed + 4};
+    int dim = weir_spec_dim(&signal->spec, "ch");
+    size_t inner = 1, channels = (size_t)signal->spec.dims[dim].size;
+    for (uint32_t i = (uint32_t)dim + 1; i < signal->spec.dim_count; i++) {
+        inner *= (size_t)signal->spec.dims[i].size;
+    }
+    const double kinds[] = {NAN, INFINITY, -INFINITY};
+    uint64_t expected[CHANNELS] = {0};
+    size_t values = signal->frames * signal->columns;
+    for (size_t i = 0; i < values / 150; i++) {
+        size_t place = (size_t)test_random_below(&random, values);
+        size_t channel = place % signal->columns / inner % channels;
+        if (channel % 2 == 0 && isfinite(test_signal_get(&dirty, place))) {
+            test_signal_set(&dirty, place, kinds[i % 3]);
+            expected[channel]++;
+        }
+    }
+    for (size_t c = 0; c < signal->columns; c += 4) { /* S9: the first sample may be missing */
+        size_t channel = c / inner % channels;
+        if (channel % 2 == 0 && isfinite(test_signal_get(&dirty, c))) {
+            test_signal_set(&dirty, c, NAN);
+            expected[channel]++;
+        }
+    }
+    test_output first = run_whole(at, &dirty, 64), output = {0};
+    weir_chain *chain = make_chain(at, 7, NULL);
+    test_push(chain, &dirty, 0, dirty.frames, 33, 0, 0, &random, &output);
+    test_same(&first, &output, "S1 with S5");
+    weir_unit_report report = weir_chain_node_report(chain, 0);
+    const weir_spec *out = weir_chain_output_spec(chain, 0);
+    if (!(at->info->flags & WEIR_UNIT_ANY_DTYPE)) {
+        assert_int_equal(report.channels, channels);
+        for (size_t c = 0; c < channels; c++) {
+            if (report.missing[c] != expected[c]) {
+                print_error("S5: channel %zu: %llu missing counted, %llu are\n", c,
+                            (unsigned long long)report.missing[c], (unsigned long long)expected[c]);
+                fail();
+            }
+        }
+    }
+    size_t columns = (size_t)weir_spec_columns(out);
+    int out_dim = weir_spec_dim(out, "ch");
+    size_t out_inner = 1;
+    for (uint32_t i = (uint32_t)out_dim + 1; i < out->dim_count; i++) {
+        out_inner *= (size_t)out->dims[i].size;
+    }
+    bool same_shape = columns == signal->columns && output.frames == signal->frames;
+    size_t out_channels = (size_t)out->dims[out_dim].size;
+    assert_int_equal(output.frames, whole->frames);
+    for (size_t i = 0; i < output.frames * columns; i++) {
+        size_t channel = i % columns / out_inner % out_channels;
+        double value = output_get(&output, out->dtype, i);
+        if (same_shape && !isfinite(test_signal_get(&dirty, i)) &&
+            !(at->info->flags & WEIR_UNIT_ANY_DTYPE)) {
+            if (!isnan(value)) {
+                print_error("S5: %s gives %g for a missing sample\n", at->info->name, value);
+                fail();
+            }
+        }
+        if (!(at->info->flags & WEIR_UNIT_COUPLES_CHANNELS) && out_channels == channels &&
+            channel % 2 == 1) {
+            double clean = output_get(whole, out->dtype, i);
+            assert_memory_equal(&value, &clean, sizeof value);
+        }
+    }
+    test_output_free(&first);
+    test_output_free(&output);
+    free(dirty.data);
+    weir_chain_destroy(chain);
+}
+
+/* S6: a signal that ends leaves no subnormal number behind it, and the caller's arithmetic is its own. */
+static void check_subnormal(const fixture *at, const test_signal *signal)
+{
+    if (signal->spec.dtype != WEIR_F32 && signal->spec.dtype != WEIR_F64) {
+        return;
+    }
+    test_signal faint = test_signal_copy(signal);
+    double smallest = signal->spec.dtype == WEIR_F32 ? (double)0x1p-126f : 0x1p-1022;
+    for (size_t i = 0; i < faint.frames * faint.columns; i++) {
+        double value = test_signal_get(&faint, i);
+        test_signal_set(&faint, i, i / faint.columns < 50 ? value * smallest * 4 : 0.0);
+    }
+    weir_chain *chain = make_chain(at, WEIR_TILE_AUTO, NULL);
+    test_output output = {0};
+    test_random random = {at->seed + 5};
+    test_push(chain, &faint, 0, faint.frames, 100, 0, 0, &random, &output);
+    const weir_spec *out = weir_chain_output_spec(chain, 0);
+    double least = out->dtype == WEIR_F32 ? (double)0x1p-126f : 0x1p-1022;
+    if (!(at->info->flags & WEIR_UNIT_ANY_DTYPE) && strcmp(at->info->name, "window") != 0) {
+        for (size_t i = 0; i < output.frames * (size_t)weir_spec_columns(out); i++) {
+            double value = fabs(output_get(&output, out->dtype, i));
+            if (value > 0 && value < least) {
+                print_error("S6: %s puts out %g\n", at->info->name, value);
+                fail();
+            }
+        }
+    }
+    volatile double tiny = 0x1p-1060; /* our own subnormals are still there */
+    assert_true(tiny * 2.0 > 0);
+    test_output_free(&output);
+    free(faint.data);
+    weir_chain_destroy(chain);
+}
+
+/* M2, M3, M6: inside the plan, no heap call after the first push, every part used, nothing left. */
+static void check_bytes(const fixture *at, const test_signal *signal)
+{
+    weir_chain *chain = make_chain(at, 64, NULL);
+    const weir_plan *plan = NULL;
+    test_ok(weir_chain_plan(chain, &at->spec, &plan));
+    test_output output = {0};
+    test_random random = {at->seed + 6};
+    test_push(chain, signal, 0, 1, 0, 0, 0, &random, &output);
+    weir_heap_counts started = weir_heap_counting_counts(at->heap);
+    weir_message message = {.spec = &signal->spec,
+                            .data = signal->data + weir_spec_frame_bytes(&signal->spec),
+                            .frames = signal->frames - 1,
+                            .first_index = 1};
+    test_ok(weir_chain_push(chain, &message, test_collect, &output));
+    weir_heap_counts ended = weir_heap_counting_counts(at->heap);
+    assert_int_equal(started.calls, ended.calls);
+    weir_cache_stats stats = {.stats_size = sizeof stats};
+    weir_cache_stats_read(weir_chain_cache(chain), &stats);
+    assert_true(stats.held_peak_bytes <= plan->total_bytes);
+    assert_int_equal(stats.held_bytes, ended.bytes);
+    for (size_t i = 0; i < plan->part_count; i++) {
+        const weir_plan_part *part = &plan->parts[i];
+        if (part->used_bytes * 10 < part->bytes * 8) {
+            print_error("M6: %s %s: %llu of %llu B used\n", part->name, part->kind,
+                        (unsigned long long)part->used_bytes, (unsigned long long)part->bytes);
+            fail();
+        }
+    }
+    test_output_free(&output);
+    weir_chain_destroy(chain);
+    assert_int_equal(weir_heap_counting_counts(at->heap).bytes, 0);
+}
+
+static void check_kind(const fixture *at)
+{
+    test_signal signal = test_signal_make(at->spec, FRAMES, at->seed);
+    test_output whole = run_whole(at, &signal, WEIR_TILE_AUTO);
+    assert_true(whole.frames > 0);
+    check_cuts(at, &signal, &whole);
+    check_pull(at, &signal, &whole);
+    check_reset(at, &signal, &whole);
+    check_gap(at, &signal, &whole);
+    check_missing(at, &signal, &whole);
+    check_subnormal(at, &signal);
+    check_bytes(at, &signal);
+    test_output_free(&whole);
+    free(signal.data);
+}
+
+static void unit_keeps_promises(void **state)
+{
+    const weir_unit_info *info = *state;
+    weir_heap *host = NULL;
+    weir_spec kinds[8];
+    size_t count = make_kinds(kinds), accepted = 0;
+    fixture at = {.info = info, .seed = test_seed()};
+    test_ok(weir_heap_find("host", &host));
+    test_ok(weir_heap_counting_create(host, &at.heap));
+    for (size_t i = 0; i < count; i++) {
+        at.spec = kinds[i];
+        weir_chain *chain = make_chain(&at, WEIR_TILE_AUTO, NULL);
+        if (chain != NULL) {
+            weir_chain_destroy(chain);
+            check_kind(&at);
+            accepted++;
+        }
+    }
+    assert_true(accepted > 0);
+    assert_int_equal(weir_heap_counting_counts(at.heap).bytes, 0);
+    weir_heap_destroy(at.heap);
+}
+
+int main(void)
+{
+    size_t count = weir_unit_count();
+    struct CMUnitTest *tests = calloc(count, sizeof *tests);
+    for (size_t i = 0; tests != NULL && i < count; i++) {
+        const weir_unit_info *info = weir_unit_at(i);
+        tests[i] = (struct CMUnitTest){
+            .name = info->name,
+            .test_func = unit_keeps_promises,
+            .initial_state = (void *)(uintptr_t)info,
+        };
+    }
+    int failed = tests == NULL ? 1 : _cmocka_run_group_tests("units", tests, count, NULL, NULL);
+    free(tests);
+    return failed;
+}
