@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * plot.h: what `weir plot` gathers of a recording and hands to those that draw it.
+ */
+#ifndef WEIR_CLI_PLOT_H
+#define WEIR_CLI_PLOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define PLOT_COLUMNS 1024 /* of a picture; a multiple of the terminal's dots */
+#define PLOT_PANELS  8
+#define PLOT_TEXT    160
+
+/* What fell into one column of the picture: nothing is left out, however many samples there are. */
+typedef struct plot_column {
+    double low, high;     /* of its samples */
+    double sum, time_sum; /* for their mean */
+    uint64_t count;       /* of its good samples */
+    bool broken;          /* a gap or a missing sample lies between it and the good one before */
+} plot_column;
+
+/* One channel of one recording over the common time axis. */
+typedef struct plot_panel {
+    char title[PLOT_TEXT]; /* "Fp1" */
+    char from[PLOT_TEXT];  /* "test_subsecond.edf, 128 Hz" */
+    char unit[32];
+    double low, high; /* of all good samples; low > high where there is none */
+    plot_column columns[PLOT_COLUMNS];
+} plot_panel;
+
+typedef struct plot {
+    double start_s, end_s; /* of the common time axis */
+    size_t panel_count;
+    plot_panel *panels[PLOT_PANELS];
+} plot;
+
+/* Ticks at round numbers within low..high: start and step; as many as `about`, roughly. */
+void plot_ticks(double low, double high, int about, double *ret_start, double *ret_step);
+
+/* A number as short as its step asks for, with a point in any locale. Returns text. */
+char *plot_number(double number, double step, char *text, size_t size);
+
+/* The range that a panel is drawn over: its values and some air. */
+void plot_range(const plot_panel *panel, double *ret_low, double *ret_high);
+
+/* Both write to file and leave errors to its error indicator. */
+void plot_svg(const plot *p, FILE *file);
+void plot_terminal(const plot *p, FILE *file, bool braille);
+
+#endif

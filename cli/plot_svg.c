@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * plot_svg.c: a plot as SVG: panels one below the other over one time axis. Where samples are denser than
+ * columns the band from lowest to highest is filled and the mean drawn over it; where they are not, each
+ * sample is a corner of the line. Gaps stay open. Does not choose what is drawn.
+ */
+#include "plot.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LEFT = 84, RIGHT = 24, TOP = 18, HEAD = 30, HEIGHT = 176, FOOT = 46 };
+
+static const char *const colours[] = {"#2b6cb0", "#c05621", "#2f855a", "#6b46c1"};
+
+static void put(FILE *file, double number)
+{
+    char text[48];
+    fputs(plot_number(number, 0.01, text, sizeof(text)), file);
+}
+
+static void put_text(FILE *file, const char *text)
+{
+    for (; *text; text++) {
+        switch (*text) {
+        case '&':
+            fputs("&amp;", file);
+            break;
+        case '<':
+            fputs("&lt;", file);
+            break;
+        case '>':
+            fputs("&gt;", file);
+            break;
+        default:
+            if ((unsigned char)*text >= ' ')
+                fputc(*text, file);
+        }
+    }
+}
+
+/* One panel's frame on the page. */
+typedef struct frame {
+    double top, low, high;
+    const plot *p;
+} frame;
+
+static double x_of(const frame *f, double time_s)
+{
+    return LEFT + (time_s - f->p->start_s) / (f->p->end_s - f->p->start_s) * PLOT_COLUMNS;
+}
+
+static double y_of(const frame *f, double value)
+{
+    return f->top + HEIGHT * (1 - (value - f->low) / (f->high - f->low));
+}
+
+static void put_point(FILE *file, char verb, double x, double y)
+{
+    fputc(verb, file);
+    put(file, x);
+    fputc(' ', file);
+    put(file, y);
+}
+
+/* The first column from `from` on that holds a sample; PLOT_COLUMNS: none. */
+static size_t next_full(const plot_panel *panel, size_t from)
+{
+    while (from < PLOT_COLUMNS && panel->columns[from].count == 0)
+        from++;
+    return from;
+}
+
+/* The end of the run that starts at `from`: the first column that a gap parts from it. */
+static size_t run_end(const plot_panel *panel, size_t from)
+{
+    size_t end = from + 1;
+    while (end < PLOT_COLUMNS && !(panel->columns[end].count > 0 && panel->columns[end].broken))
+        end++;
+    return end;
+}
+
+static double column_x(const frame *f, const plot_column *column)
+{
+    return x_of(f, column->time_sum / (double)column->count);
+}
+
+static void put_band(FILE *file, const frame *f, const plot_panel *panel, const char *colour)
+{
+    fprintf(file, "<path fill=\"%s\" fill-opacity=\"0.32\" stroke=\"none\" d=\"", colour);
+    for (size_t from = next_full(panel, 0); from < PLOT_COLUMNS;) {
+        size_t end = run_end(panel, from);
+        char verb = 'M';
+        for (size_t i = from; i < end; i++) {
+            if (panel->columns[i].count == 0)
+                continue;
+            put_point(file, verb, column_x(f, &panel->columns[i]), y_of(f, panel->columns[i].high));
+            verb = 'L';
+        }
+        for (size_t i = end; i-- > from;)
+            if (panel->columns[i].count > 0)
+                put_point(file, 'L', column_x(f, &panel->columns[i]),
+                          y_of(f, panel->columns[i].low));
+        fputs("Z", file);
+        from = next_full(panel, end);
+    }
+    fputs("\"/>\n", file);
+}
+
+static void put_line(FILE *file, const frame *f, const plot_panel *panel, const char *colour)
+{
+    fprintf(file,
+            "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.3\" stroke-linejoin=\"round\" "
+            "stroke-linecap=\"round\" d=\"",
+            colour);
+    for (size_t from = next_full(panel, 0); from < PLOT_COLUMNS;) {
+        size_t end = run_end(panel, from);
+        char verb = 'M';
+        for (size_t i = from; i < end; i++) {
+            const plot_column *column = &panel->columns[i];
+            if (column->count == 0)
+                continue;
+            put_point(file, verb, column_x(f, column),
+                      y_of(f, column->sum / (double)column->count));
+            verb = 'L';
+        }
+        from = next_full(panel, end);
+    }
+    fputs("\"/>\n", file);
+}
+
+static void put_label(FILE *file, double x, double y, const char *anchor, const char *text)
+{
+    fprintf(file, "<text text-anchor=\"%s\" x=\"", anchor);
+    put(file, x);
+    fputs("\" y=\"", file);
+    put(file, y);
+    fputs("\">", file);
+    put_text(file, text);
+    fputs("</text>\n", file);
+}
+
+static void put_rule(FILE *file, double x1, double y1, double x2, double y2, const char *colour)
+{
+    fprintf(file, "<path stroke=\"%s\" d=\"", colour);
+    put_point(file, 'M', x1, y1);
+    put_point(file, 'L', x2, y2);
+    fputs("\"/>\n", file);
+}
+
+static void put_panel(FILE *file, const frame *f, const plot_panel *panel, const char *colour)
+{
+    char text[48];
+    double start, step;
+    plot_ticks(f->low, f->high, 4, &start, &step);
+    for (int i = 0; start + i * step <= f->high; i++) {
+        double y = y_of(f, start + i * step);
+        put_rule(file, LEFT, y, LEFT + PLOT_COLUMNS, y, "#e8ebef");
+        put_label(file, LEFT - 8, y + 4, "end",
+                  plot_number(start + i * step, step, text, sizeof(text)));
+    }
+    plot_ticks(f->p->start_s, f->p->end_s, 8, &start, &step);
+    for (int i = 0; start + i * step <= f->p->end_s; i++) {
+        double x = x_of(f, start + i * step);
+        put_rule(file, x, f->top, x, f->top + HEIGHT, "#f0f2f5");
+    }
+    bool dense = false;
+    for (size_t i = 0; i < PLOT_COLUMNS; i++)
+        dense |= panel->columns[i].count > 1;
+    if (dense)
+        put_band(file, f, panel, colour);
+    put_line(file, f, panel, colour);
+    put_rule(file, LEFT, f->top, LEFT, f->top + HEIGHT, "#9aa5b1");
+    put_rule(file, LEFT, f->top + HEIGHT, LEFT + PLOT_COLUMNS, f->top + HEIGHT, "#9aa5b1");
+
+    fprintf(file, "<text x=\"%d\" y=\"", LEFT);
+    put(file, f->top - 9);
+    fputs("\"><tspan font-weight=\"600\" font-size=\"14\" fill=\"#1a202c\">", file);
+    put_text(file, panel->title);
+    fputs("</tspan><tspan dx=\"8\">", file);
+    put_text(file, panel->from);
+    if (panel->low > panel->high)
+        fputs(": no good sample", file);
+    fputs("</tspan></text>\n", file);
+    if (panel->unit[0]) {
+        fputs("<text text-anchor=\"middle\" transform=\"translate(20 ", file);
+        put(file, f->top + HEIGHT / 2.0);
+        fputs(") rotate(-90)\">", file);
+        put_text(file, panel->unit);
+        fputs("</text>\n", file);
+    }
+}
+
+void plot_svg(const plot *p, FILE *file)
+{
+    int width = LEFT + PLOT_COLUMNS + RIGHT;
+    int height = TOP + (int)p->panel_count * (HEAD + HEIGHT) + FOOT;
+    fprintf(file,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+            "viewBox=\"0 0 %d %d\" font-family=\"system-ui, 'DejaVu Sans', sans-serif\" "
+            "font-size=\"12\" fill=\"#4a5568\">\n<rect width=\"100%%\" height=\"100%%\" "
+            "fill=\"#ffffff\"/>\n",
+            width, height, width, height);
+    frame f = {0, 0, 0, p};
+    for (size_t i = 0; i < p->panel_count; i++) {
+        f.top = TOP + HEAD + (double)i * (HEAD + HEIGHT);
+        plot_range(p->panels[i], &f.low, &f.high);
+        put_panel(file, &f, p->panels[i], colours[i % (sizeof(colours) / sizeof(colours[0]))]);
+    }
+    char text[48];
+    double start, step;
+    plot_ticks(p->start_s, p->end_s, 8, &start, &step);
+    for (int i = 0; start + i * step <= p->end_s; i++)
+        put_label(file, x_of(&f, start + i * step), f.top + HEIGHT + 18, "middle",
+                  plot_number(start + i * step, step, text, sizeof(text)));
+    put_label(file, LEFT + PLOT_COLUMNS / 2.0, f.top + HEIGHT + 38, "middle", "time, s");
+    fputs("</svg>\n", file);
+}
