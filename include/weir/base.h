@@ -129,6 +129,7 @@ typedef struct weir_list {
         const double *numbers;
         const int *choices;
     } of;
+    bool listed; /* given as a list, of one too; false: as a single value */
 } weir_list;
 
 typedef struct weir_matrix {

@@ -264,6 +264,7 @@ static weir_err read_list(reader *r, const weir_value *value, weir_list *ret_lis
     }
     ret_list->count = count;
     ret_list->of.numbers = numbers;
+    ret_list->listed = value->type == WEIR_VALUE_LIST;
     return WEIR_OK;
 }
 
@@ -283,6 +284,7 @@ static weir_err read_choices(reader *r, const weir_value *value, weir_list *ret_
     }
     ret_list->count = count;
     ret_list->of.choices = choices;
+    ret_list->listed = value->type == WEIR_VALUE_LIST;
     return WEIR_OK;
 }
 
