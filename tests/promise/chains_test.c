@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * chains_test.c: random chains: S1 (any cut and tile, the same bits), M6 (held <= plan, parts used),
+ * M3 (nothing left), split (the same as two chains), and what a chain refuses.
+ */
+#include "conform/stream.h"
+
+#define CHANNELS 20
+
+typedef struct link {
+    const char *unit;
+    const char *settings[6]; /* name, text, ... */
+} link;
+
+static const link links[] = {
+    {"common_reference", {NULL}},
+    {"common_reference", {"mode", "median"}},
+    {"butterworth", {"order", "4", "cuton", "300", "cutoff", "3 kHz"}},
+    {"butterworth", {"order", "3", "cutoff", "900 Hz"}},
+    {"pow", {"exponent", "2"}},
+    {"abs", {NULL}},
+    {"ewma", {"time_constant", "10 ms"}},
+    {"adaptive_standard_scaler", {"time_constant", "0.1 s"}},
+    {"downsample", {"factor", "3"}},
+    {"binned_aggregate", {"bin_duration", "2.1 ms", "operation", "max"}},
+    {"binned_aggregate", {"bin_duration", "5 ms", "operation", "median"}},
+    {"linear", {"scale", "2", "offset", "-1"}},
+    {"clip", {"min", "-60", "max", "60"}},
+    {"scale", {"scale", "0.5"}},
+    {"slicer", {"selection", "2:18"}},
+};
+static const link window = {"window", {"window_dur", "20 ms", "window_shift", "7 ms"}};
+static const link aggregate = {"aggregate", {"axis", "time", "operation", "mean"}};
+
+static weir_err add_link(weir_chain *chain, const link *which, int *node)
+{
+    weir_value settings[3];
+    size_t count = 0;
+    for (; count < 3 && which->settings[2 * count] != NULL; count++) {
+        settings[count] = weir_text(which->settings[2 * count], which->settings[2 * count + 1]);
+    }
+    return weir_chain_add(chain, *node, which->unit, settings, count, NULL, node);
+}
+
+static weir_chain *new_chain(weir_heap *heap, uint64_t tile)
+{
+    weir_chain_options options = weir_chain_options_default();
+    options.heap = heap;
+    options.tile_frames = tile;
+    weir_chain *chain = NULL;
+    test_ok(weir_chain_create(&options, &chain));
+    return chain;
+}
+
+/* A chain of 1..6 links by a seed; perhaps with a window and what takes its time dimension away. NULL: the
+ * links do not suit one another (a cutoff above half of a lowered rate, a bin shorter than a frame). */
+static weir_chain *random_chain(weir_heap *heap,
+                                uint64_t seed,
+                                uint64_t tile,
+                                const weir_spec *spec,
+                                const weir_plan **ret_plan)
+{
+    test_random random = {seed};
+    weir_chain *chain = new_chain(heap, tile);
+    int node = WEIR_CHAIN_INPUT;
+    uint64_t length = 1 + test_random_below(&random, 5);
+    bool windowed = test_random_below(&random, 4) == 0;
+    for (uint64_t i = 0; i < length; i++) {
+        const link *which = &links[test_random_below(&random, sizeof links / sizeof links[0])];
+        test_ok(add_link(chain, which, &node));
+    }
+    if (windowed) {
+        test_ok(add_link(chain, &window, &node));
+        test_ok(add_link(chain, &aggregate, &node));
+    }
+    weir_err err = weir_chain_plan(chain, spec, ret_plan);
+    if (err != WEIR_OK) {
+        assert_int_equal(err, WEIR_E_CHAIN);
+        weir_chain_destroy(chain);
+        return NULL;
+    }
+    return chain;
+}
+
+static void check_plan(weir_chain *chain, const weir_plan *plan, uint64_t seed, bool enough)
+{
+    weir_cache_stats stats = {.stats_size = sizeof stats};
+    weir_cache_stats_read(weir_chain_cache(chain), &stats);
+    assert_true(stats.held_peak_bytes <= plan->total_bytes);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < plan->part_count; i++) {
+        const weir_plan_part *part = &plan->parts[i];
+        sum += part->bytes;
+        if (enough && part->used_bytes * 10 < part->bytes * 8) {
+            print_error("M6: chain %llu: %s %s uses %llu of %llu B\n", (unsigned long long)seed,
+                        part->name, part->kind, (unsigned long long)part->used_bytes,
+                        (unsigned long long)part->bytes);
+            fail();
+        }
+    }
+    assert_int_equal(sum, plan->total_bytes);
+}
+
+/* S1, M3, M6 */
+static void random_chains(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    test_random random = {seed};
+    weir_heap *host = NULL, *heap = NULL;
+    test_ok(weir_heap_find("host", &host));
+    test_ok(weir_heap_counting_create(host, &heap));
+    weir_dtype dtypes[] = {WEIR_F32, WEIR_F64, WEIR_I16};
+    int ran = 0;
+    for (int i = 0; i < 60; i++) {
+        weir_spec spec = weir_spec_make(dtypes[i % 3], 30000.0, CHANNELS, NULL, NULL);
+        test_signal signal = test_signal_make(spec, 9000, seed + (uint64_t)i);
+        uint64_t own = test_random_next(&random);
+        const weir_plan *plan = NULL;
+        weir_chain *chain = random_chain(heap, own, WEIR_TILE_AUTO, &spec, &plan);
+        if (chain != NULL) {
+            ran++;
+            test_output whole = {0};
+            test_push(chain, &signal, 0, signal.frames, 0, 0, 0, &random, &whole);
+            check_plan(chain, plan, own, true);
+            weir_chain_destroy(chain);
+            for (int j = 0; j < 3; j++) {
+                test_output cut = {0};
+                chain = random_chain(heap, own, 1 + test_random_below(&random, 200), &spec, &plan);
+                test_push(chain, &signal, 0, signal.frames, j == 0 ? 1 : 500, 0, 0, &random, &cut);
+                if (whole.frames != cut.frames) {
+                    print_error("chain %llu\n", (unsigned long long)own);
+                }
+                test_same(&whole, &cut, "S1");
+                check_plan(chain, plan, own, false);
+                test_output_free(&cut);
+                weir_chain_destroy(chain);
+            }
+            test_output_free(&whole);
+        }
+        free(signal.data);
+    }
+    print_message("%d chains ran\n", ran);
+    assert_true(ran > 20);
+    assert_int_equal(weir_heap_counting_counts(heap).bytes, 0);
+    weir_heap_destroy(heap);
+}
+
+typedef struct both {
+    test_output outputs[2];
+    int order[4];
+    int calls;
+} both;
+
+static weir_err collect_both(void *user, const weir_message *block)
+{
+    both *at = user;
+    if (at->calls < 4) {
+        at->order[at->calls] = block->output;
+    }
+    at->calls++;
+    return test_collect(&at->outputs[block->output], block);
+}
+
+/* A split gives each branch what a chain of its own would give, in file order. */
+static void split(void **state)
+{
+    (void)state;
+    weir_spec spec = weir_spec_make(WEIR_F32, 30000.0, CHANNELS, NULL, NULL);
+    test_signal signal = test_signal_make(spec, 5000, 3);
+    test_random random = {3};
+    weir_chain *chain = new_chain(NULL, WEIR_TILE_AUTO);
+    int trunk = WEIR_CHAIN_INPUT, left, right;
+    const weir_plan *plan = NULL;
+    test_ok(add_link(chain, &links[0], &trunk));
+    left = right = trunk;
+    test_ok(add_link(chain, &links[2], &left));
+    test_ok(add_link(chain, &links[4], &left));
+    test_ok(add_link(chain, &links[9], &right));
+    test_ok(weir_chain_output(chain, left, "power"));
+    test_ok(weir_chain_output(chain, right, "envelope"));
+    assert_int_equal(weir_chain_output(chain, right, "twice"), WEIR_E_CHAIN);
+    test_ok(weir_chain_plan(chain, &spec, &plan));
+    both got = {0};
+    got.outputs[0].lent = got.outputs[1].lent = signal.data;
+    weir_message message = {.spec = &spec, .data = signal.data, .frames = signal.frames};
+    test_ok(weir_chain_push(chain, &message, collect_both, &got));
+    assert_int_equal(got.order[0], 0);
+    assert_int_equal(got.order[1], 1);
+    weir_chain_destroy(chain);
+    const link *const branches[2][3] = {{&links[0], &links[2], &links[4]},
+                                        {&links[0], &links[9], NULL}};
+    for (int i = 0; i < 2; i++) {
+        chain = new_chain(NULL, 50);
+        int node = WEIR_CHAIN_INPUT;
+        for (int j = 0; j < 3 && branches[i][j] != NULL; j++) {
+            test_ok(add_link(chain, branches[i][j], &node));
+        }
+        test_ok(weir_chain_plan(chain, &spec, &plan));
+        test_output alone = {0};
+        test_push(chain, &signal, 0, signal.frames, 70, 0, 0, &random, &alone);
+        test_same(&alone, &got.outputs[i], "split");
+        test_output_free(&alone);
+        test_output_free(&got.outputs[i]);
+        weir_chain_destroy(chain);
+    }
+    free(signal.data);
+}
+
+/* An empty chain lets the stream through. */
+static void empty_chain(void **state)
+{
+    (void)state;
+    weir_spec spec = weir_spec_make(WEIR_I16, 30000.0, CHANNELS, NULL, NULL);
+    test_signal signal = test_signal_make(spec, 500, 3);
+    test_random random = {3};
+    weir_chain *chain = new_chain(NULL, WEIR_TILE_AUTO);
+    const weir_plan *plan = NULL;
+    test_ok(weir_chain_plan(chain, &spec, &plan));
+    test_output out = {0};
+    test_push(chain, &signal, 0, signal.frames, 70, 0, 0, &random, &out);
+    assert_int_equal(out.frames, signal.frames);
+    assert_memory_equal(out.data, signal.data, signal.frames * CHANNELS * sizeof(int16_t));
+    test_output_free(&out);
+    free(signal.data);
+    weir_chain_destroy(chain);
+}
+
+static weir_err refuse(void *user, const weir_message *block)
+{
+    (void)user;
+    (void)block;
+    return WEIR_E_IO;
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    weir_spec spec = weir_spec_make(WEIR_F32, 30000.0, CHANNELS, NULL, NULL);
+    test_signal signal = test_signal_make(spec, 500, 3);
+    weir_message message = {.spec = &spec, .data = signal.data, .frames = signal.frames};
+    weir_chain *chain = new_chain(NULL, WEIR_TILE_AUTO);
+    const weir_plan *plan = NULL;
+    int node = WEIR_CHAIN_INPUT;
+    assert_int_equal(weir_chain_push(chain, &message, NULL, NULL), WEIR_E_USAGE);
+    weir_value misspelt[] = {weir_number("ordr", 4)};
+    assert_int_equal(weir_chain_add(chain, node, "butterwort", NULL, 0, NULL, &node), WEIR_E_CHAIN);
+    assert_non_null(strstr(weir_err_detail(), "'butterworth'"));
+    assert_int_equal(weir_chain_add(chain, node, "butterworth", misspelt, 1, NULL, &node),
+                     WEIR_E_CHAIN);
+    assert_non_null(strstr(weir_err_detail(), "order"));
+    weir_value high[] = {weir_number("order", 4), weir_text("cutoff", "20 kHz")};
+    test_ok(weir_chain_add(chain, WEIR_CHAIN_INPUT, "butterworth", high, 2, NULL, &node));
+    assert_int_equal(weir_chain_plan(chain, &spec, &plan), WEIR_E_CHAIN);
+    assert_non_null(strstr(weir_err_detail(), "cutoff"));
+    weir_chain_destroy(chain);
+
+    /* Mixed units where channels are coupled. */
+    const char *units[CHANNELS];
+    for (int i = 0; i < CHANNELS; i++) {
+        units[i] = i == 7 ? "mV" : "uV";
+    }
+    spec.units = units;
+    chain = new_chain(NULL, WEIR_TILE_AUTO);
+    test_ok(weir_chain_add(chain, WEIR_CHAIN_INPUT, "common_reference", NULL, 0, NULL, &node));
+    assert_int_equal(weir_chain_plan(chain, &spec, &plan), WEIR_E_CHAIN);
+    assert_non_null(strstr(weir_err_detail(), "mV"));
+    spec.units = NULL;
+
+    /* A sink's error is returned by the push; the chain can go on with a new segment. */
+    test_ok(weir_chain_plan(chain, &spec, &plan));
+    assert_int_equal(weir_chain_push(chain, &message, refuse, NULL), WEIR_E_IO);
+    test_ok(weir_chain_push(chain, &message, NULL, NULL));
+    assert_int_equal(weir_chain_plan(chain, &spec, &plan), WEIR_E_USAGE);
+    weir_chain_destroy(chain);
+
+    /* A plan above the limit: not an error of the plan, but of the first push (M2). */
+    weir_chain_options options = weir_chain_options_default();
+    options.memory_limit = 20000;
+    test_ok(weir_chain_create(&options, &chain));
+    test_ok(weir_chain_add(chain, WEIR_CHAIN_INPUT, "common_reference", NULL, 0, NULL, &node));
+    test_ok(weir_chain_plan(chain, &spec, &plan));
+    assert_false(plan->fits);
+    assert_int_equal(weir_chain_push(chain, &message, NULL, NULL), WEIR_E_PLAN);
+    weir_chain_destroy(chain);
+    free(signal.data);
+}
+
+/* A whole life of a chain on that heap. */
+static weir_err live(weir_heap *heap, const weir_message *message)
+{
+    weir_chain_options options = weir_chain_options_default();
+    options.heap = heap;
+    weir_chain *chain = NULL;
+    const weir_plan *plan = NULL;
+    int node = WEIR_CHAIN_INPUT;
+    weir_err err = weir_chain_create(&options, &chain);
+    for (size_t i = 0; err == WEIR_OK && i < 7; i++) {
+        err = add_link(chain, &links[i], &node);
+    }
+    if (err == WEIR_OK) {
+        err = weir_chain_plan(chain, message->spec, &plan);
+    }
+    if (err == WEIR_OK) {
+        err = weir_chain_push(chain, message, NULL, NULL);
+    }
+    weir_chain_destroy(chain);
+    return err;
+}
+
+/* M3: the n-th heap call fails, once or for ever, for every n until the case passes untouched. */
+static void faults(void **state)
+{
+    (void)state;
+    weir_spec spec = weir_spec_make(WEIR_F32, 30000.0, CHANNELS, NULL, NULL);
+    test_signal signal = test_signal_make(spec, 500, 3);
+    weir_message message = {.spec = &spec, .data = signal.data, .frames = signal.frames};
+    weir_heap *host = NULL, *heap = NULL;
+    test_ok(weir_heap_find("host", &host));
+    test_ok(weir_heap_counting_create(host, &heap));
+    static const uint64_t repeats[] = {1, UINT32_MAX};
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t n = 0, made = 0;
+        do {
+            n++;
+            uint64_t before = weir_heap_counting_counts(heap).calls;
+            weir_heap_counting_fail(heap, n, repeats[i]);
+            weir_err err = live(heap, &message);
+            made = weir_heap_counting_counts(heap).calls - before;
+            weir_heap_counting_fail(heap, 0, 0);
+            assert_int_equal(weir_heap_counting_counts(heap).bytes, 0);
+            if (made < n) {
+                assert_int_equal(err, WEIR_OK);
+            } else if (i == 1) {
+                assert_int_equal(err, WEIR_E_NOMEM);
+            } else {
+                assert_true(err == WEIR_OK || err == WEIR_E_NOMEM);
+            }
+        } while (made >= n);
+        print_message("untouched at n = %llu\n", (unsigned long long)n);
+        assert_true(n > 3);
+    }
+    weir_heap_destroy(heap);
+    free(signal.data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_chains), cmocka_unit_test(split),  cmocka_unit_test(empty_chain),
+        cmocka_unit_test(refusals),      cmocka_unit_test(faults),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * main_job_test.c: the chain of DESIGN 7 at 256 channels through the command: M6 (one plan for messages of
+ * 300 frames, of 9000, and of 300 with every 300th 2..40 times as long; <= 4 MiB; kept), M7 (the system
+ * agrees: RSS growth <= plan + 4 MiB, in a fresh process).
+ */
+#include "conform/stream.h"
+
+#include <jansson.h>
+#include <unistd.h>
+
+#define MIB (1 << 20)
+
+static char folder[64];
+
+static json_t *run(const char *cut)
+{
+    char command[1024];
+    snprintf(command, sizeof command,
+             "'%s' run '%s/examples/spike_band_power.yaml' "
+             "synthetic:channels=256,rate=30000,seconds=16,seed=1 %s --json -o %s/out.npy --force "
+             "2>%s/stderr",
+             WEIR_COMMAND, WEIR_SOURCE_DIR, cut, folder, folder);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    json_error_t error;
+    json_t *root = json_loadf(pipe, 0, &error);
+    int status = pclose(pipe);
+    if (status != 0 || root == NULL) {
+        print_error("status %d, %s: %s\n", status, error.text, command);
+        fail();
+    }
+    return root;
+}
+
+static uint64_t number(json_t *root, const char *key)
+{
+    json_t *value = json_object_get(root, key);
+    if (!json_is_number(value)) {
+        print_error("no number '%s'\n", key);
+        fail();
+    }
+    return (uint64_t)json_number_value(value);
+}
+
+/* 300 frames a message, every 300th 2..40 times as long. */
+static void write_stalls(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 12000; i++) {
+        fprintf(file, "%d\n", i % 300 == 299 ? 300 * (2 + i / 300 % 39) : 300);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+static void plan_is_kept(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/weir_main_XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    char stalls[128], cut[200];
+    snprintf(stalls, sizeof stalls, "%s/stalls.txt", folder);
+    write_stalls(stalls);
+    snprintf(cut, sizeof cut, "--message-lengths %s", stalls);
+    const char *const cuts[] = {"--message-frames 300", "--message-frames 9000", cut};
+    uint64_t plans[3];
+    for (int i = 0; i < 3; i++) {
+        json_t *root = run(cuts[i]);
+        plans[i] = number(root, "plan_bytes");
+        uint64_t held = number(root, "held_peak_bytes");
+        uint64_t before = number(root, "rss_before_bytes");
+        uint64_t peak = number(root, "rss_peak_bytes");
+        print_message("%s: plan %llu held %llu rss growth %llu B\n", cuts[i],
+                      (unsigned long long)plans[i], (unsigned long long)held,
+                      (unsigned long long)(peak - before));
+        assert_int_equal(number(root, "frames_in"), 16 * 30000);
+        assert_true(held <= plans[i]);          /* M6 */
+        assert_true(held * 10 >= plans[i] * 8); /* M6: nor far below it */
+        assert_true(plans[i] <= 4 * MIB);
+        assert_true(peak > 0 && peak - before <= plans[i] + 4 * MIB); /* M7 */
+        json_decref(root);
+    }
+    assert_int_equal(plans[0], plans[1]);
+    assert_int_equal(plans[0], plans[2]);
+    char command[128];
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    assert_int_equal(system(command), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(plan_is_kept)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
