@@ -1,3 +1,36 @@
 # SPDX-License-Identifier: MIT
-# install: libraries, headers, pkg-config and CMake package files.
+# install: libraries, headers, the man page, pkg-config and CMake package files. The prefix may be stated at
+# install time (cmake --install --prefix), so the pkg-config file is written then.
 include(CMakePackageConfigHelpers)
+
+install(TARGETS weir_static weir_shared EXPORT weirTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/weir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+set_target_properties(weir_shared PROPERTIES EXPORT_NAME weir)
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
+install(EXPORT weirTargets NAMESPACE weir:: DESTINATION ${package})
+configure_package_config_file(cmake/weirConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake
+                              INSTALL_DESTINATION ${package})
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake
+              ${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.cmake DESTINATION ${package})
+
+install(CODE "set(PROJECT_VERSION \"${PROJECT_VERSION}\")
+set(CMAKE_INSTALL_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")
+set(CMAKE_INSTALL_INCLUDEDIR \"${CMAKE_INSTALL_INCLUDEDIR}\")
+set(weir_private \"${weir_private}\")
+configure_file(\"${CMAKE_SOURCE_DIR}/cmake/weir.pc.in\" \"${CMAKE_CURRENT_BINARY_DIR}/weir.pc\" @ONLY)")
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/weir.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# The man page is printed by the command from its own tables.
+if(TARGET weir_cli)
+  install(CODE "execute_process(COMMAND \"$<TARGET_FILE:weir_cli>\" docs \"${CMAKE_CURRENT_BINARY_DIR}/doc\"
+                RESULT_VARIABLE status OUTPUT_QUIET)
+if(status)
+  message(FATAL_ERROR \"weir docs ended with \${status}\")
+endif()")
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/doc/weir.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()

@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Runs every ```sh block of the pages given, each block in a shell of its own from the project's root, and
+# fails with the first that fails: readme.sh PAGE... `make test` is left to who calls this.
+set -eu
+
+for page in "$@"; do
+    blocks=$(grep -c '^```sh$' "$page")
+    number=1
+    while [ "$number" -le "$blocks" ]; do
+        block=$(awk -v want="$number" '
+            /^```sh$/ { count++; inside = count == want; next }
+            /^```$/ { inside = 0 }
+            inside' "$page" | grep -vx 'make test' || true)
+        if [ -n "$block" ]; then
+            printf '\n--- %s, block %s:\n%s\n---\n' "$page" "$number" "$block"
+            printf '%s\n' "$block" | sh -eux </dev/null || {
+                echo "$page: block $number failed" >&2
+                exit 1
+            }
+        fi
+        number=$((number + 1))
+    done
+done
