@@ -47,7 +47,9 @@ format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
 docs: command
-	@scripts/docs.sh "$(BUILD)"
+	@mkdir -p "$(BUILD)/doc"
+	@"$(BUILD)/weir" docs "$(BUILD)/doc"
+	@echo "Written: $(BUILD)/doc/weir.1 (man -l $(BUILD)/doc/weir.1), $(BUILD)/doc/units/"
 
 clean:
 	@rm -rf build build-asan build-tsan build-fuzz out

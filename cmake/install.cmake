@@ -27,7 +27,8 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/weir.pc DESTINATION ${CMAKE_INSTALL_LI
 
 # The man page is printed by the command from its own tables.
 if(TARGET weir_cli)
-  install(CODE "execute_process(COMMAND \"$<TARGET_FILE:weir_cli>\" docs \"${CMAKE_CURRENT_BINARY_DIR}/doc\"
+  install(CODE "file(MAKE_DIRECTORY \"${CMAKE_CURRENT_BINARY_DIR}/doc\")
+execute_process(COMMAND \"$<TARGET_FILE:weir_cli>\" docs \"${CMAKE_CURRENT_BINARY_DIR}/doc\"
                 RESULT_VARIABLE status OUTPUT_QUIET)
 if(status)
   message(FATAL_ERROR \"weir docs ended with \${status}\")

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+# What is installed can be used from elsewhere: by pkg-config, by CMake's find_package, both libraries; and
+# nothing but the public headers is there.
+set -eu
+build=$(dirname "$WEIR")
+if grep -q '^WEIR_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then
+    echo "skipped: a sanitized library cannot be linked by a plain program"
+    exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cmake --install "$build" --prefix "$work/weir" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+
+ls "$SOURCE/include/weir" >"$work/source"
+ls "$work/weir/include/weir" >"$work/installed"
+cmp "$work/source" "$work/installed"
+[ -s "$work/weir/share/man/man1/weir.1" ]
+"$work/weir/bin/weir" --version >/dev/null
+
+PKG_CONFIG_PATH=$(dirname "$(find "$work/weir" -name weir.pc)")
+export PKG_CONFIG_PATH
+# shellcheck disable=SC2046 # lists of words
+cc "$SOURCE/examples/embed.c" -o "$work/embed" $(pkg-config --cflags --libs weir)
+lib=$(pkg-config --variable=libdir weir)
+LD_LIBRARY_PATH=$lib "$work/embed" | grep -q 'deviation of channel 0'
+# The name that a program is bound to carries the version of the interface.
+readelf -d "$work/embed" | grep -q 'libweir.so.0'
+
+mkdir "$work/app"
+cat >"$work/app/CMakeLists.txt" <<APP
+cmake_minimum_required(VERSION 3.25)
+project(app LANGUAGES C)
+find_package(weir 0.1 REQUIRED)
+add_executable(shared $SOURCE/examples/embed.c)
+target_link_libraries(shared PRIVATE weir::weir)
+add_executable(static $SOURCE/examples/embed.c)
+target_link_libraries(static PRIVATE weir::weir_static)
+APP
+cmake -S "$work/app" -B "$work/app/build" -DCMAKE_PREFIX_PATH="$work/weir" >"$work/log" 2>&1 &&
+    cmake --build "$work/app/build" >>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+for program in shared static; do
+    "$work/app/build/$program" | grep -q 'deviation of channel 0'
+done
