@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli.h: what the files of the command share. The command sees include/weir/ alone.
+ */
+#ifndef WEIR_CLI_H
+#define WEIR_CLI_H
+
+#include <argp.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include <weir/weir.h>
+
+#define X(name, function, summary) int function(int argc, char **argv);
+#include "commands.def"
+#undef X
+
+typedef struct cli_command {
+    const char *name;
+    int (*function)(int argc, char **argv);
+    const char *summary;
+} cli_command;
+extern const cli_command cli_commands[]; /* ended by a NULL name */
+
+#define CLI_PRINTF(text, first) __attribute__((format(printf, text, first)))
+
+/* Every option that has no letter, so that no two children of an argp share a number. */
+enum {
+    CLI_OPT_MEMORY = 0x100,
+    CLI_OPT_CACHE,
+    CLI_OPT_THREADS,
+    CLI_OPT_TILE,
+    CLI_OPT_JSON,
+    CLI_OPT_REPORT,
+    CLI_OPT_FORCE,
+    CLI_OPT_OUTPUT_FORMAT,
+    CLI_OPT_FORMAT,
+    CLI_OPT_DTYPE,
+    CLI_OPT_CHANNELS_IN_FILE,
+    CLI_OPT_RATE,
+    CLI_OPT_OFFSET,
+    CLI_OPT_CHANNELS,
+    CLI_OPT_EXCLUDE,
+    CLI_OPT_START,
+    CLI_OPT_DURATION,
+    CLI_OPT_RAW,
+    CLI_OPT_MESSAGE_FRAMES,
+    CLI_OPT_MESSAGE_LENGTHS,
+    CLI_OPT_MARKDOWN
+};
+
+/* ---- say.c: lines for a person --------------------------------------------------------------- */
+
+/* Prints "weir: ..." as one line on standard error; returns status. */
+int cli_fail(int status, const char *format, ...) CLI_PRINTF(2, 3);
+/* The same for an error of the library: its detail, or else its text. */
+int cli_fail_weir(weir_err err);
+/* Flushes standard output; status, or 7 where it could not be written. */
+int cli_finish(int status);
+/* Memory, or a line and exit 6. */
+void *cli_alloc(size_t count, size_t size);
+/* printf into memory of cli_alloc. */
+char *cli_text(const char *format, ...) CLI_PRINTF(1, 2);
+/* Sequences for bold and for none; "" where the file is no terminal, or with NO_COLOR. */
+const char *cli_bold(FILE *file);
+const char *cli_plain(FILE *file);
+/* Writes text with control characters replaced, so that a recording's labels cannot steer a terminal. */
+void cli_put_clean(FILE *file, const char *text);
+/* The name nearest to `found`, or NULL. */
+const char *cli_nearest(const char *found, const char *const *names, size_t count);
+
+/* ---- figures.c: figures for a person, into text[size]; each returns text ------------------------- */
+
+#define CLI_FIGURE 64
+char *cli_bytes(uint64_t bytes, char *text, size_t size);    /* "3.1 MiB"; "none" for no limit */
+char *cli_count(uint64_t count, char *text, size_t size);    /* "1,800,000"; "unknown" */
+char *cli_rate(double rate_hz, char *text, size_t size);     /* "30 kHz" */
+char *cli_duration(double seconds, char *text, size_t size); /* "11 min 38 s" */
+char *cli_shape(const weir_spec *spec, char *text, size_t size); /* "time x 256 ch" */
+/* Exact length of a stretch of frames. */
+double cli_seconds(uint64_t frames, double rate_hz);
+
+/* ---- table.c: aligned columns ------------------------------------------------------------------- */
+
+typedef struct cli_table cli_table;
+/* Columns as "part|kind|>bytes": > aligns to the right. */
+cli_table *cli_table_create(const char *columns);
+/* The next cell, row by row. */
+void cli_table_cell(cli_table *table, const char *format, ...) CLI_PRINTF(2, 3);
+/* A line across, before the next row. */
+void cli_table_rule(cli_table *table);
+void cli_table_print(const cli_table *table, FILE *file);
+void cli_table_destroy(cli_table *table);
+/* Columns of a terminal that a UTF-8 text takes. */
+size_t cli_width(const char *text);
+
+/* ---- options.c ------------------------------------------------------------------------------------ */
+
+/* What describes the input: --format, --rate and so on. */
+typedef struct cli_input {
+    weir_recording_options recording;
+    uint64_t message_frames;  /* 0 = not given */
+    const char *lengths_path; /* NULL = not given */
+} cli_input;
+
+extern const struct argp cli_input_argp; /* its input: cli_input */
+
+/* Reads a whole number >= least, or ends the program with a line on the option. */
+uint64_t
+cli_option_count(struct argp_state *state, const char *option, const char *text, uint64_t least);
+uint64_t cli_option_bytes(struct argp_state *state, const char *option, const char *text);
+double cli_option_quantity(struct argp_state *state,
+                           const char *option,
+                           const char *text,
+                           weir_quantity kind,
+                           double least);
+
+/* argp_parse, that ends the program on --help and wrong options; while cli_docs is set it prints the
+ * options there as roff instead. >= 0: the command ends with that status. */
+int cli_parse(const struct argp *argp, int argc, char **argv, void *input);
+extern FILE *cli_docs;
+
+/* ---- lengths.c: --message-lengths -------------------------------------------------------------------- */
+
+/* One number a line, read again from its start at its end, through a fixed buffer. */
+typedef struct cli_lengths {
+    const char *path;
+    int file;
+    size_t at, filled;
+    uint64_t line;
+    uint64_t longest, sum, count; /* of one pass */
+    bool failed;                  /* a line was said about it */
+    char buffer[4096];
+} cli_lengths;
+/* Opens it and goes through it once: 0, or the exit status after a line was said. */
+int cli_lengths_open(cli_lengths *lengths, const char *path);
+/* For weir_run_options.next_message; user is the cli_lengths. */
+weir_err cli_lengths_next(cli_lengths *lengths, uint64_t *ret_frames);
+void cli_lengths_close(cli_lengths *lengths);
+
+/* ---- job.c: a chain, a recording and outputs, opened and planned ------------------------------------- */
+
+typedef struct cli_job {
+    const char *chain_path, *input_path, *output_path; /* output_path NULL = none */
+    cli_input input;
+    weir_chain_options chain_options;
+    const char *output_format;
+    const char *report_path;
+    bool force, quiet, json, planning; /* planning: nothing will be written */
+    cli_lengths *lengths;
+    weir_chain *chain;
+    weir_source *source;
+    size_t output_count;
+    weir_sink **sinks;
+    char **output_files; /* one an output; entries NULL without -o */
+    const weir_plan *plan;
+} cli_job;
+
+extern const struct argp run_argp, plan_argp; /* their input: cli_job */
+
+cli_job *cli_job_create(void);
+/* Chain, recording, sinks, plan: 0, or the exit status after a line was said. */
+int cli_job_open(cli_job *job);
+void cli_job_destroy(cli_job *job);
+
+/* The plan as a table, with total, limit and what it means. */
+void cli_plan_print(const cli_job *job, FILE *file);
+json_t *cli_plan_json(const cli_job *job);
+/* One line on a plan that does not fit; returns its exit status. */
+int cli_plan_refuse(const cli_job *job);
+
+/* ---- summary.c, report.c: what a run measured ------------------------------------------------------------ */
+
+typedef struct cli_result {
+    weir_err err; /* WEIR_OK or WEIR_E_INTERRUPTED */
+    weir_run_report report;
+    weir_cache_stats stats;
+} cli_result;
+
+void cli_summary_print(const cli_job *job, const cli_result *result, FILE *file);
+json_t *cli_summary_json(const cli_job *job, const cli_result *result);
+/* Calls line() for every notice of recording and chain. */
+void cli_notices(const cli_job *job, void (*line)(void *user, const char *text), void *user);
+/* Writes the report of --report: 0, or the exit status after a line was said. */
+int cli_report_write(const cli_job *job, const cli_result *result);
+
+/* ---- json.c --------------------------------------------------------------------------------------------- */
+
+json_t *cli_json_text(const char *text); /* null for NULL; bytes that are no UTF-8 replaced */
+json_t *cli_json_count(uint64_t count);  /* null for "unknown" and "none" */
+json_t *cli_json_real(double number);    /* null where not finite */
+/* Prints and destroys it; status, or 7 where it could not be written. */
+int cli_json_print(json_t *json, int status);
+
+/* ---- progress.c ------------------------------------------------------------------------------------------- */
+
+extern volatile sig_atomic_t cli_stop; /* SIGINT or SIGTERM came */
+void cli_signals_set(void);
+
+typedef struct cli_progress {
+    bool shown;  /* on a terminal */
+    bool drawn;  /* something is on the line */
+    double next; /* seconds at which it is drawn again */
+} cli_progress;
+void cli_progress_start(cli_progress *progress, bool quiet);
+/* Draws at most five times a second; false when the run is to end. */
+bool cli_progress_step(cli_progress *progress, const weir_progress *state);
+void cli_progress_end(cli_progress *progress);
+
+#endif

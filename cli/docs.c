@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * docs.c: weir docs FOLDER: writes weir.1 and units/NAME.md from the descriptors and the tables of
+ * options, so that they cannot differ from what the command does. Part of the build (target docs).
+ */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "units.h"
+
+static int close_file(FILE *file, const char *path)
+{
+    bool failed = ferror(file) != 0;
+    if (fclose(file) != 0 || failed)
+        return cli_fail(7, "%s: cannot be written", path);
+    return 0;
+}
+
+static void write_formats(FILE *file)
+{
+    fputs(".SH FORMATS\n", file);
+    for (const weir_format_info *format = weir_formats(); format->name != NULL; format++)
+        fprintf(file, ".TP\n\\fB%s\\fR (%s%s%s)\n%s%s%s\n", format->name,
+                format->reads ? "read" : "", format->reads && format->writes ? ", " : "",
+                format->writes ? "write" : "", format->summary,
+                format->extensions != NULL && *format->extensions != '\0' ? "; files " : "",
+                format->extensions != NULL ? format->extensions : "");
+}
+
+static void write_units(FILE *file)
+{
+    fputs(".SH UNITS\nweir units NAME shows what can be set on one.\n", file);
+    for (size_t i = 0; i < weir_unit_count(); i++)
+        fprintf(file, ".TP\n\\fB%s\\fR\n%s\n", weir_unit_at(i)->name, weir_unit_at(i)->summary);
+}
+
+static void write_errors(FILE *file)
+{
+    fputs(".SH EXIT STATUS\n", file);
+#define ROW(name, value, exit_status, text) fprintf(file, ".TP\n%d\n%s\n", exit_status, text);
+    WEIR_ERR_LIST(ROW)
+#undef ROW
+}
+
+static int write_man(const char *folder)
+{
+    char *path = cli_text("%s/weir.1", folder);
+    FILE *file = fopen(path, "w");
+    if (file == NULL) {
+        int status = cli_fail(7, "%s: %s", path, strerror(errno));
+        free(path);
+        return status;
+    }
+    fprintf(
+        file,
+        ".TH WEIR 1 \"\" \"weir %s\"\n.SH NAME\n"
+        "weir \\- streaming signal chains inside a number of bytes\n.SH SYNOPSIS\n"
+        "\\fBweir\\fR COMMAND [OPTION...]\n.SH DESCRIPTION\n"
+        "weir runs chains of units over recordings, inside a number of bytes that the user states. "
+        "Before a run it says what the run will hold; during the run it never holds more.\n.SH "
+        "COMMANDS\n",
+        WEIR_VERSION);
+    cli_docs = file;
+    for (const cli_command *command = cli_commands; command->name != NULL; command++) {
+        if (command->summary == NULL)
+            continue;
+        char *shown = cli_text("weir %s", command->name);
+        char *arguments[] = {shown, NULL};
+        (void)command->function(1, arguments);
+        free(shown);
+    }
+    cli_docs = NULL;
+    write_units(file);
+    write_formats(file);
+    write_errors(file);
+    fputs(".SH ENVIRONMENT\n.TP\nWEIR_MEMORY_LIMIT, WEIR_CACHE_LIMIT\n"
+          "limits where neither an option nor the chain file states them; weir run sets them for "
+          "its children\n"
+          ".TP\nWEIR_SIMD\nbaseline, avx2 or avx512: the kernels to use\n"
+          ".TP\nNO_COLOR\nno colours on a terminal\n",
+          file);
+    int status = close_file(file, path);
+    free(path);
+    return status;
+}
+
+static int write_pages(const char *folder)
+{
+    char *units = cli_text("%s/units", folder);
+    int status = 0;
+    if (mkdir(units, 0777) != 0 && errno != EEXIST)
+        status = cli_fail(7, "%s: %s", units, strerror(errno));
+    for (size_t i = 0; i < weir_unit_count() && status == 0; i++) {
+        char *path = cli_text("%s/%s.md", units, weir_unit_at(i)->name);
+        FILE *file = fopen(path, "w");
+        if (file == NULL) {
+            status = cli_fail(7, "%s: %s", path, strerror(errno));
+        } else {
+            cli_unit_markdown(weir_unit_at(i), file);
+            status = close_file(file, path);
+        }
+        free(path);
+    }
+    free(units);
+    return status;
+}
+
+int docs_command(int argc, char **argv)
+{
+    if (argc != 2 || argv[1][0] == '-')
+        return cli_fail(2, "usage: weir docs FOLDER: writes weir.1 and units/NAME.md there");
+    int status = write_man(argv[1]);
+    return status == 0 ? write_pages(argv[1]) : status;
+}

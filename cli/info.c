@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * info.c: weir info: what is in a recording.
+ */
+#include "cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct info_options {
+    cli_input input;
+    const char *path;
+    bool json;
+} info_options;
+
+static const struct argp_option options[] = {{"json", CLI_OPT_JSON, 0, 0, "as JSON", 1}, {0}};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    info_options *info = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = info != NULL ? &info->input : NULL;
+        return 0;
+    case CLI_OPT_JSON:
+        info->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (info->path != NULL)
+            argp_error(state, "one INPUT is wanted, '%s' is one too many", text);
+        info->path = text;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "an INPUT is needed");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&cli_input_argp, 0, 0, 0}, {0}};
+static const struct argp info_argp = {
+    options,
+    parse,
+    "INPUT",
+    "Says what is in a recording: channels, rate, segments, gaps, notices.\v"
+    "Exit status: 0 done, 2 usage, 4 bad recording, 7 input failed.",
+    children,
+    0,
+    0};
+
+/* ---- JSON ------------------------------------------------------------------------------------------ */
+
+static const char *channel_label(const weir_spec *spec, uint64_t channel)
+{
+    int dim = weir_spec_dim(spec, "ch");
+    const char *const *labels = dim > 0 ? spec->dims[dim].labels : NULL;
+    return labels != NULL ? labels[channel] : NULL;
+}
+
+static json_t *info_json(const weir_source_info *info)
+{
+    const weir_spec *spec = &info->spec;
+    json_t *json = json_object(), *channels = json_array(), *segments = json_array(),
+           *notices = json_array();
+    for (uint64_t i = 0; i < weir_spec_columns(spec); i++) {
+        json_t *row = json_object();
+        char number[24];
+        const char *label = channel_label(spec, i);
+        snprintf(number, sizeof number, "%llu", (unsigned long long)i);
+        json_object_set_new(row, "label", cli_json_text(label != NULL ? label : number));
+        json_object_set_new(row, "unit",
+                            cli_json_text(spec->units != NULL ? spec->units[i] : NULL));
+        json_object_set_new(row, "scale",
+                            cli_json_real(info->scales != NULL ? info->scales[i] : NAN));
+        json_array_append_new(channels, row);
+    }
+    for (size_t i = 0; i < info->segment_count; i++) {
+        json_t *row = json_object();
+        json_object_set_new(row, "start_s",
+                            cli_json_real((double)info->segments[i].start_ns * 1e-9));
+        json_object_set_new(row, "frames", cli_json_count(info->segments[i].frames));
+        json_array_append_new(segments, row);
+    }
+    for (size_t i = 0; i < info->notice_count; i++)
+        json_array_append_new(notices, cli_json_text(info->notices[i]));
+    json_object_set_new(json, "format", cli_json_text(info->format));
+    json_object_set_new(json, "rate_hz", cli_json_real(spec->rate_hz));
+    json_object_set_new(json, "frames", cli_json_count(info->frames));
+    json_object_set_new(json, "seconds", cli_json_real(cli_seconds(info->frames, spec->rate_hz)));
+    json_object_set_new(json, "dtype", cli_json_text(weir_dtype_name(spec->dtype)));
+    json_object_set_new(json, "start_time", cli_json_text(info->start_time));
+    json_object_set_new(json, "channels", channels);
+    json_object_set_new(json, "segments", segments);
+    json_object_set_new(json, "segments_left_out", cli_json_count(info->segments_left_out));
+    json_object_set_new(json, "notices", notices);
+    json_object_set_new(json, "notices_left_out", cli_json_count(info->notices_left_out));
+    return json;
+}
+
+/* ---- text ------------------------------------------------------------------------------------------ */
+
+#define LABELS_SHOWN 8
+
+static void put_field(const char *name)
+{
+    printf("%s%-11s%s", cli_bold(stdout), name, cli_plain(stdout));
+}
+
+static void print_channels(const weir_source_info *info)
+{
+    const weir_spec *spec = &info->spec;
+    uint64_t columns = weir_spec_columns(spec);
+    put_field("channels");
+    printf("%llu", (unsigned long long)columns);
+    for (uint64_t i = 0; i < columns && i < LABELS_SHOWN; i++) {
+        const char *label = channel_label(spec, i);
+        if (label == NULL)
+            break;
+        fputs(i == 0 ? ": " : ", ", stdout);
+        cli_put_clean(stdout, label);
+    }
+    printf("%s\n", columns > LABELS_SHOWN && channel_label(spec, 0) != NULL ? ", ..." : "");
+}
+
+static void print_units(const weir_source_info *info)
+{
+    const weir_spec *spec = &info->spec;
+    uint64_t columns = weir_spec_columns(spec);
+    bool same = true;
+    put_field("values");
+    printf("%s", weir_dtype_name(spec->dtype));
+    for (uint64_t i = 1; spec->units != NULL && i < columns; i++)
+        same = same && strcmp(spec->units[i], spec->units[0]) == 0;
+    if (spec->units != NULL && columns > 0) {
+        fputs(" in ", stdout);
+        cli_put_clean(stdout, !same                     ? "several units (--json lists them)"
+                              : *spec->units[0] != '\0' ? spec->units[0]
+                                                        : "no stated unit");
+    }
+    if (info->scales != NULL && columns > 0)
+        printf(", one count is %.6g", info->scales[0]);
+    putchar('\n');
+}
+
+static void print_segments(const weir_source_info *info)
+{
+    char length[CLI_FIGURE];
+    uint64_t count = info->segment_count + info->segments_left_out;
+    put_field("segments");
+    printf("%llu", (unsigned long long)count);
+    for (size_t i = 0; i < info->segment_count && i < 3; i++)
+        printf("%s %.6g s + %s", i == 0 ? ":" : ",", (double)info->segments[i].start_ns * 1e-9,
+               cli_duration(cli_seconds(info->segments[i].frames, info->spec.rate_hz), length,
+                            sizeof length));
+    printf("%s\n", count > 3 ? ", ..." : "");
+    put_field("gaps");
+    printf("%llu\n", (unsigned long long)(count > 0 ? count - 1 : 0));
+}
+
+static void info_print(const char *path, const weir_source_info *info)
+{
+    char a[CLI_FIGURE], b[CLI_FIGURE];
+    put_field("recording");
+    cli_put_clean(stdout, path);
+    putchar('\n');
+    put_field("format");
+    printf("%s\n", info->format);
+    put_field("rate");
+    printf("%s\n", cli_rate(info->spec.rate_hz, a, sizeof a));
+    put_field("frames");
+    printf("%s (%s)\n", cli_count(info->frames, a, sizeof a),
+           cli_duration(cli_seconds(info->frames, info->spec.rate_hz), b, sizeof b));
+    print_channels(info);
+    print_units(info);
+    put_field("start");
+    cli_put_clean(stdout, info->start_time != NULL && *info->start_time != '\0' ? info->start_time
+                                                                                : "not stated");
+    putchar('\n');
+    print_segments(info);
+    for (size_t i = 0; i < info->notice_count; i++) {
+        put_field(i == 0 ? "notices" : "");
+        cli_put_clean(stdout, info->notices[i]);
+        putchar('\n');
+    }
+    if (info->notice_count == 0) {
+        put_field("notices");
+        puts("none");
+    }
+    if (info->notices_left_out > 0) {
+        put_field("");
+        printf("and %llu more\n", (unsigned long long)info->notices_left_out);
+    }
+}
+
+int info_command(int argc, char **argv)
+{
+    info_options options_of = {.input.recording = weir_recording_options_default()};
+    cli_signals_set();
+    int status = cli_parse(&info_argp, argc, argv, &options_of);
+    if (status >= 0)
+        return status;
+    weir_source *source = NULL;
+    weir_err err = weir_recording_open(options_of.path, &options_of.input.recording, &source);
+    if (err != WEIR_OK)
+        return cli_fail_weir(err);
+    if (options_of.json) {
+        status = cli_json_print(info_json(weir_source_info_get(source)), 0);
+    } else {
+        info_print(options_of.path, weir_source_info_get(source));
+        status = cli_finish(0);
+    }
+    weir_source_close(source);
+    return status;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * job.c: what run and plan share: their options; a chain, a recording and outputs, opened and planned.
+ */
+#include "cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- options ------------------------------------------------------------------------------------- */
+
+static const struct argp_option chain_options[] = {
+    {0, 0, 0, 0, "The run:", 1},
+    {"output", 'o', "OUTPUT", 0,
+     "write there; a split writes OUT.NAME.npy each; - is standard output", 1},
+    {"output-format", CLI_OPT_OUTPUT_FORMAT, "NAME", 0, "format of the output; else by its name",
+     1},
+    {"force", CLI_OPT_FORCE, 0, 0, "replace an output that exists", 1},
+    {"memory-limit", CLI_OPT_MEMORY, "BYTES", 0, "never hold more: 64M, 1.5 GiB, none", 1},
+    {"cache-limit", CLI_OPT_CACHE, "BYTES", 0, "never keep more that is not in use", 1},
+    {"threads", CLI_OPT_THREADS, "N", 0, "threads of the chain", 1},
+    {"tile", CLI_OPT_TILE, "FRAMES|auto|none", 0,
+     "frames that go through the chain together; none: message by message", 1},
+    {"json", CLI_OPT_JSON, 0, 0, "figures as JSON on standard output", 1},
+    {0}};
+
+static const struct argp_option run_options[] = {
+    {"report", CLI_OPT_REPORT, "FILE.html", 0, "write a page with plan and figures", 1},
+    {"quiet", 'q', 0, 0, "no plan, no progress, no summary", 1},
+    {0}};
+
+static uint64_t read_tile(struct argp_state *state, const char *text)
+{
+    if (strcasecmp(text, "auto") == 0)
+        return WEIR_TILE_AUTO;
+    if (strcasecmp(text, "none") == 0)
+        return WEIR_TILE_NONE;
+    return cli_option_count(state, "--tile", text, 1);
+}
+
+static error_t parse_chain(int key, char *text, struct argp_state *state)
+{
+    cli_job *job = state->input;
+    switch (key) {
+    case 'o':
+        job->output_path = text;
+        return 0;
+    case CLI_OPT_OUTPUT_FORMAT:
+        job->output_format = text;
+        return 0;
+    case CLI_OPT_FORCE:
+        job->force = true;
+        return 0;
+    case CLI_OPT_MEMORY:
+        job->chain_options.memory_limit = cli_option_bytes(state, "--memory-limit", text);
+        return 0;
+    case CLI_OPT_CACHE:
+        job->chain_options.cache_limit = cli_option_bytes(state, "--cache-limit", text);
+        return 0;
+    case CLI_OPT_THREADS:
+        job->chain_options.threads = cli_option_count(state, "--threads", text, 1);
+        return 0;
+    case CLI_OPT_TILE:
+        job->chain_options.tile_frames = read_tile(state, text);
+        return 0;
+    case CLI_OPT_JSON:
+        job->json = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp chain_argp = {chain_options, parse_chain, 0, 0, 0, 0, 0};
+
+static void check_job(struct argp_state *state, cli_job *job)
+{
+    bool to_stdout = job->output_path != NULL && strcmp(job->output_path, "-") == 0;
+    if (job->input_path == NULL)
+        argp_error(state, "%s",
+                   job->chain_path == NULL ? "a CHAIN and an INPUT are needed"
+                                           : "an INPUT is needed");
+    if (strcmp(job->chain_path, "-") == 0 && strcmp(job->input_path, "-") == 0)
+        argp_failure(state, 2, 0, "chain and recording cannot both come from standard input");
+    if (to_stdout && job->json && !job->planning)
+        argp_failure(state, 2, 0, "--json and -o - would both write to standard output");
+    /* --format is the format of whatever has no name */
+    if (to_stdout && job->output_format == NULL) {
+        job->output_format = job->input.recording.format;
+        if (strcmp(job->input_path, "-") != 0)
+            job->input.recording.format = NULL;
+        if (job->output_format == NULL)
+            argp_failure(state, 2, 0, "-o - needs --format or --output-format");
+    }
+}
+
+static error_t parse_run(int key, char *text, struct argp_state *state)
+{
+    cli_job *job = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = job;
+        state->child_inputs[1] = job != NULL ? &job->input : NULL;
+        return 0;
+    case CLI_OPT_REPORT:
+        job->report_path = text;
+        return 0;
+    case 'q':
+        job->quiet = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 1)
+            argp_error(state, "a CHAIN and an INPUT are wanted, '%s' is one too many", text);
+        *(state->arg_num == 0 ? &job->chain_path : &job->input_path) = text;
+        return 0;
+    case ARGP_KEY_END:
+        check_job(state, job);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {
+    {&chain_argp, 0, 0, 0}, {&cli_input_argp, 0, 0, 0}, {0}};
+
+const struct argp run_argp = {
+    run_options,
+    parse_run,
+    "CHAIN INPUT",
+    "Runs a recording through a chain, inside the plan that it prints first. CHAIN is a YAML file, "
+    "INPUT a recording (weir --version names the formats), - for standard input, or "
+    "synthetic:channels=256,rate=30000,seconds=60,seed=1.\v"
+    "Exit status: 0 done, 1 our own fault, 2 usage, 3 bad chain, 4 bad recording, 5 does not fit, "
+    "6 refused by a limit while running, 7 input or output failed, 130 interrupted. An output is "
+    "written to NAME.part and gets its name when it is complete, after Ctrl-C too.",
+    children,
+    0,
+    0};
+
+const struct argp plan_argp = {
+    NULL,
+    parse_run,
+    "CHAIN INPUT",
+    "Says what a run will hold, part by part, before it runs.\v"
+    "Exit status: 0 it fits, 5 it does not, 2 usage, 3 bad chain, 4 bad recording, 7 input failed.",
+    children,
+    0,
+    0};
+
+/* ---- opening --------------------------------------------------------------------------------------- */
+
+cli_job *cli_job_create(void)
+{
+    cli_job *job = cli_alloc(1, sizeof *job);
+    job->chain_options = weir_chain_options_default();
+    job->input.recording = weir_recording_options_default();
+    return job;
+}
+
+void cli_job_destroy(cli_job *job)
+{
+    /* Source and sinks first: until they are closed they use memory that the chain lends. */
+    weir_source_close(job->source);
+    for (size_t i = 0; i < job->output_count; i++) {
+        weir_sink_close(job->sinks[i]);
+        free(job->output_files[i]);
+    }
+    free(job->sinks);
+    free(job->output_files);
+    weir_chain_destroy(job->chain);
+    cli_lengths_close(job->lengths);
+    free(job->lengths);
+    free(job);
+}
+
+/* The longest message, which a plan without tiles needs. */
+static int open_lengths(cli_job *job)
+{
+    if (job->input.message_frames != 0)
+        job->chain_options.longest_message = job->input.message_frames;
+    if (job->input.lengths_path == NULL)
+        return 0;
+    job->lengths = cli_alloc(1, sizeof *job->lengths);
+    int status = cli_lengths_open(job->lengths, job->input.lengths_path);
+    job->chain_options.longest_message = job->lengths->longest;
+    return status;
+}
+
+/* OUT for one output; for a split OUT with the output's name before its extension. */
+static char *output_file(const cli_job *job, size_t output)
+{
+    const char *path = job->output_path;
+    if (job->output_count == 1)
+        return cli_text("%s", path);
+    const char *name = weir_chain_output_name(job->chain, output);
+    const char *folder = strrchr(path, '/');
+    const char *dot = strrchr(folder != NULL ? folder : path, '.');
+    if (dot == NULL || dot == path || dot[-1] == '/')
+        dot = path + strlen(path);
+    return cli_text("%.*s.%s%s", (int)(dot - path), path, name, dot);
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino && S_ISREG(first.st_mode);
+}
+
+static int open_sinks(cli_job *job)
+{
+    /* How many outputs there are is known when the chain is planned for the recording's stream. */
+    weir_err err =
+        weir_chain_plan(job->chain, &weir_source_info_get(job->source)->spec, &job->plan);
+    if (err != WEIR_OK)
+        return cli_fail_weir(err);
+    job->output_count = weir_chain_output_count(job->chain);
+    job->sinks = cli_alloc(job->output_count, sizeof *job->sinks);
+    job->output_files = cli_alloc(job->output_count, sizeof *job->output_files);
+    if (job->output_path == NULL)
+        return 0;
+    if (strcmp(job->output_path, "-") == 0 && job->output_count > 1)
+        return cli_fail(2, "-o -: the chain splits into %zu outputs, standard output takes one",
+                        job->output_count);
+    weir_output_options options = weir_output_options_default();
+    options.cache = weir_chain_cache(job->chain);
+    options.format = job->output_format;
+    options.force = job->force || job->planning;
+    for (size_t i = 0; i < job->output_count; i++) {
+        job->output_files[i] = output_file(job, i);
+        if (is_same_file(job->output_files[i], job->input_path))
+            return cli_fail(2, "%s: is the input; an output needs another name",
+                            job->output_files[i]);
+        err = weir_recording_create(job->output_files[i], &options, &job->sinks[i]);
+        if (err != WEIR_OK)
+            return cli_fail_weir(err);
+    }
+    return 0;
+}
+
+int cli_job_open(cli_job *job)
+{
+    int status = open_lengths(job);
+    if (status != 0)
+        return status;
+    weir_err err = weir_config_load(job->chain_path, &job->chain_options, &job->chain);
+    if (err != WEIR_OK)
+        return cli_fail_weir(err);
+    job->input.recording.cache = weir_chain_cache(job->chain);
+    job->input.recording.gap_tolerance_s = weir_chain_gap_tolerance(job->chain);
+    err = weir_recording_open(job->input_path, &job->input.recording, &job->source);
+    if (err != WEIR_OK)
+        return cli_fail_weir(err);
+    if (job->report_path != NULL && !job->force && access(job->report_path, F_OK) == 0)
+        return cli_fail(2, "%s: is there already; --force replaces it", job->report_path);
+    status = open_sinks(job);
+    if (status != 0)
+        return status;
+    err = weir_chain_plan_run(job->chain, job->source, job->sinks, job->output_count, &job->plan);
+    return err == WEIR_OK ? 0 : cli_fail_weir(err);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * options.c: options that describe the input, shared by run, plan and info, and how values of options
+ * are read: quantities as in a chain file, whole numbers, a point in any locale.
+ */
+#include "cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+FILE *cli_docs;
+
+double cli_option_quantity(struct argp_state *state,
+                           const char *option,
+                           const char *text,
+                           weir_quantity kind,
+                           double least)
+{
+    double value = 0;
+    if (weir_quantity_parse(text, kind, &value) != WEIR_OK)
+        argp_failure(state, 2, 0, "%s: %s", option, weir_err_detail());
+    if (!(value >= least))
+        argp_failure(state, 2, 0, "%s: found %s; %g or more is allowed", option, text, least);
+    return value;
+}
+
+uint64_t cli_option_bytes(struct argp_state *state, const char *option, const char *text)
+{
+    uint64_t bytes = 0;
+    if (strcmp(text, "none") == 0)
+        return WEIR_NO_LIMIT;
+    if (weir_bytes_parse(text, &bytes) != WEIR_OK)
+        argp_failure(state, 2, 0, "%s: %s", option, weir_err_detail());
+    return bytes;
+}
+
+uint64_t
+cli_option_count(struct argp_state *state, const char *option, const char *text, uint64_t least)
+{
+    uint64_t count = 0;
+    bool good = *text != '\0';
+    for (const char *at = text; *at != '\0'; at++) {
+        good = good && *at >= '0' && *at <= '9' && count <= (UINT64_MAX >> 2) / 10;
+        count = good ? count * 10 + (uint64_t)(*at - '0') : 0;
+    }
+    if (!good || count < least)
+        argp_failure(state, 2, 0, "%s: found '%s'; a whole number from %llu is allowed", option,
+                     text, (unsigned long long)least);
+    return count;
+}
+
+static const struct argp_option options[] = {
+    {0, 0, 0, 0, "The input:", 2},
+    {"format", CLI_OPT_FORMAT, "NAME", 0, "its format; needed for - (standard input) and raw", 2},
+    {"rate", CLI_OPT_RATE, "HZ", 0, "frames a second, for formats that do not say", 2},
+    {"dtype", CLI_OPT_DTYPE, "TYPE", 0, "raw: u8 u16 i16 i32 f32 f64, with > for big endian", 2},
+    {"channels-in-file", CLI_OPT_CHANNELS_IN_FILE, "N", 0, "raw: interleaved channels", 2},
+    {"offset", CLI_OPT_OFFSET, "BYTES", 0, "raw: where the first sample is", 2},
+    {"channels", CLI_OPT_CHANNELS, "LIST", 0,
+     "take these: numbers from 0, ranges, labels: 0-63,70,Fp1", 2},
+    {"exclude", CLI_OPT_EXCLUDE, "LIST", 0, "leave these out", 2},
+    {"start", CLI_OPT_START, "TIME", 0, "begin there, from the first frame: 10s", 2},
+    {"duration", CLI_OPT_DURATION, "TIME", 0, "take that long", 2},
+    {"raw", CLI_OPT_RAW, 0, 0, "stored counts instead of physical values", 2},
+    {"message-frames", CLI_OPT_MESSAGE_FRAMES, "N", 0, "cut the input into messages of N frames",
+     2},
+    {"message-lengths", CLI_OPT_MESSAGE_LENGTHS, "FILE", 0,
+     "cut it into messages of these lengths, one a line, 0 allowed, from the start again at its "
+     "end",
+     2},
+    {0}};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    cli_input *input = state->input;
+    weir_recording_options *recording = input != NULL ? &input->recording : NULL;
+    switch (key) {
+    case CLI_OPT_FORMAT:
+        recording->format = text;
+        break;
+    case CLI_OPT_RATE:
+        recording->rate_hz = cli_option_quantity(state, "--rate", text, WEIR_FREQUENCY, 1e-9);
+        break;
+    case CLI_OPT_DTYPE:
+        recording->dtype = text;
+        break;
+    case CLI_OPT_CHANNELS_IN_FILE:
+        recording->channels_in_file = cli_option_count(state, "--channels-in-file", text, 1);
+        break;
+    case CLI_OPT_OFFSET:
+        if (weir_bytes_parse(text, &recording->offset_bytes) != WEIR_OK)
+            argp_failure(state, 2, 0, "--offset: %s", weir_err_detail());
+        break;
+    case CLI_OPT_CHANNELS:
+        recording->channels = text;
+        break;
+    case CLI_OPT_EXCLUDE:
+        recording->exclude = text;
+        break;
+    case CLI_OPT_START:
+        recording->start_s = cli_option_quantity(state, "--start", text, WEIR_TIME, 0);
+        break;
+    case CLI_OPT_DURATION:
+        recording->duration_s = cli_option_quantity(state, "--duration", text, WEIR_TIME, 0);
+        break;
+    case CLI_OPT_RAW:
+        recording->counts = true;
+        break;
+    case CLI_OPT_MESSAGE_FRAMES:
+        input->message_frames = cli_option_count(state, "--message-frames", text, 1);
+        break;
+    case CLI_OPT_MESSAGE_LENGTHS:
+        input->lengths_path = text;
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    if (input->message_frames != 0 && input->lengths_path != NULL)
+        argp_failure(state, 2, 0, "--message-frames and --message-lengths exclude each other");
+    return 0;
+}
+
+const struct argp cli_input_argp = {options, parse, 0, 0, 0, 0, 0};
+
+/* ---- argp for users and for the man page ------------------------------------------------------------ */
+
+static void put_roff(const char *text)
+{
+    for (; *text != '\0'; text++)
+        fprintf(cli_docs, *text == '-' || *text == '\\' ? "\\%c" : "%c", *text);
+}
+
+static void put_options(const struct argp *argp)
+{
+    for (const struct argp_option *option = argp->options; option != NULL; option++) {
+        if (option->name == NULL && option->key == 0 && option->doc == NULL)
+            break;
+        if (option->name == NULL || (option->flags & OPTION_HIDDEN) != 0)
+            continue;
+        fputs(".TP\n", cli_docs);
+        if (option->key > 0x20 && option->key < 0x7f)
+            fprintf(cli_docs, "\\fB\\-%c\\fR, ", option->key);
+        fputs("\\fB\\-\\-", cli_docs);
+        put_roff(option->name);
+        fprintf(cli_docs, "\\fR%s%s%s\n", option->arg != NULL ? "=\\fI" : "",
+                option->arg != NULL ? option->arg : "", option->arg != NULL ? "\\fR" : "");
+        put_roff(option->doc != NULL ? option->doc : "");
+        putc('\n', cli_docs);
+    }
+    for (const struct argp_child *child = argp->children; child != NULL && child->argp != NULL;
+         child++)
+        put_options(child->argp);
+}
+
+int cli_parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+    if (cli_docs != NULL) {
+        fputs(".SS \"", cli_docs);
+        put_roff(argv[0]);
+        fprintf(cli_docs, " %s\"\n", argp->args_doc != NULL ? argp->args_doc : "");
+        if (argp->doc != NULL) {
+            size_t length = strcspn(argp->doc, "\v");
+            char *first = cli_text("%.*s", (int)length, argp->doc);
+            put_roff(first);
+            free(first);
+            putc('\n', cli_docs);
+        }
+        put_options(argp);
+        return 0;
+    }
+    argp_err_exit_status = 2;
+    error_t failed = argp_parse(argp, argc, argv, 0, NULL, input);
+    return failed == 0 ? -1 : cli_fail(1, "options: %s", strerror(failed));
+}

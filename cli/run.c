@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * run.c: weir run: the plan before, the run inside it, the measured figures after.
+ */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct run_state {
+    cli_progress progress;
+    cli_lengths *lengths;
+} run_state;
+
+static weir_err next_message(void *user, uint64_t *ret_frames)
+{
+    run_state *state = user;
+    return cli_lengths_next(state->lengths, ret_frames);
+}
+
+static bool step(void *user, const weir_progress *progress)
+{
+    run_state *state = user;
+    return cli_progress_step(&state->progress, progress);
+}
+
+/* After an error what was written stays as NAME.part: the one line names it too. */
+static int fail_run(const cli_job *job, weir_err err)
+{
+    char *kept = cli_text("%s", "");
+    for (size_t i = 0; i < job->output_count; i++) {
+        if (job->output_files[i] == NULL)
+            continue;
+        char *part = cli_text("%s.part", job->output_files[i]);
+        if (access(part, F_OK) == 0) {
+            char *more = cli_text("%s%s%s", kept, *kept == '\0' ? "; kept: " : ", ", part);
+            free(kept);
+            kept = more;
+        }
+        free(part);
+    }
+    int status = weir_err_exit_status(err);
+    const char *detail = weir_err_detail();
+    if (job->lengths == NULL || !job->lengths->failed)
+        cli_fail(status, "%s%s", *detail != '\0' ? detail : weir_err_text(err), kept);
+    free(kept);
+    return status;
+}
+
+/* Prints what was measured where it is wanted. */
+static int say(const cli_job *job, const cli_result *result)
+{
+    int status = weir_err_exit_status(result->err);
+    bool stdout_taken = job->output_path != NULL && strcmp(job->output_path, "-") == 0;
+    if (job->report_path != NULL) {
+        int failed = cli_report_write(job, result);
+        if (failed != 0)
+            return failed;
+    }
+    if (job->json)
+        return cli_json_print(cli_summary_json(job, result), status);
+    if (!job->quiet)
+        cli_summary_print(job, result, stdout_taken ? stderr : stdout);
+    return cli_finish(status);
+}
+
+static int run(cli_job *job)
+{
+    if (!job->plan->fits) {
+        if (job->json)
+            (void)cli_json_print(cli_plan_json(job), 0);
+        else if (!job->quiet)
+            cli_plan_print(job, stderr);
+        return cli_plan_refuse(job);
+    }
+    if (!job->quiet && !job->json) {
+        cli_plan_print(job, stderr);
+        putc('\n', stderr);
+    }
+    run_state state = {.lengths = job->lengths};
+    weir_run_options options = {.options_size = sizeof options,
+                                .message_frames = job->input.message_frames,
+                                .next_message = job->lengths != NULL ? next_message : NULL,
+                                .progress = step,
+                                .user = &state};
+    cli_result result = {.stats = {.stats_size = sizeof(weir_cache_stats)}};
+    weir_cache_stats_read(weir_chain_cache(job->chain), &result.stats);
+    weir_err err =
+        weir_limits_export(result.stats.cache_limit_bytes, job->plan->memory_limit_bytes); /* M8 */
+    if (err != WEIR_OK)
+        return cli_fail_weir(err);
+    cli_progress_start(&state.progress, job->quiet || job->json);
+    result.err = weir_chain_run(job->chain, &options, &result.report);
+    cli_progress_end(&state.progress);
+    if (result.err != WEIR_OK && result.err != WEIR_E_INTERRUPTED)
+        return fail_run(job, result.err);
+    weir_cache_stats_read(weir_chain_cache(job->chain), &result.stats);
+    return say(job, &result);
+}
+
+int run_command(int argc, char **argv)
+{
+    cli_signals_set();
+    cli_job *job = cli_job_create();
+    int status = cli_parse(&run_argp, argc, argv, job);
+    if (status < 0) {
+        status = cli_job_open(job);
+        if (status == 0)
+            status = run(job);
+    }
+    cli_job_destroy(job);
+    return status;
+}

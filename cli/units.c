@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * units.c: weir units: what units there are and what can be set on them, from their descriptors. The
+ * same pages as Markdown for doc/units.
+ */
+#include "cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "units.h"
+
+typedef struct units_options {
+    const char *name;
+    bool markdown;
+} units_options;
+
+static const struct argp_option options[] = {{"markdown", CLI_OPT_MARKDOWN, 0, 0, "as Markdown", 1},
+                                             {0}};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    units_options *units = state->input;
+    switch (key) {
+    case CLI_OPT_MARKDOWN:
+        units->markdown = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (units->name != NULL)
+            argp_error(state, "one NAME is wanted, '%s' is one too many", text);
+        units->name = text;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp units_argp = {options,
+                                       parse,
+                                       "[NAME]",
+                                       "Lists the units; with NAME, what can be set on that one.\v"
+                                       "Exit status: 0 done, 2 usage, 3 no such unit.",
+                                       0,
+                                       0,
+                                       0};
+
+/* ---- one setting in words -------------------------------------------------------------------------------- */
+
+static const char *type_text(const weir_setting *setting)
+{
+    static const char *const kinds[] = {"number", "frequency", "time", "bytes", "amplitude"};
+    switch (setting->type) {
+    case WEIR_SETTING_NUMBER:
+    case WEIR_SETTING_QUANTITY:
+        return kinds[setting->kind];
+    case WEIR_SETTING_INTEGER:
+        return "whole number";
+    case WEIR_SETTING_STRING:
+        return "text";
+    case WEIR_SETTING_ENUM:
+        return "choice";
+    case WEIR_SETTING_ENUM_LIST:
+        return "choices";
+    case WEIR_SETTING_BOOL:
+        return "true or false";
+    case WEIR_SETTING_LIST:
+        return "list of numbers";
+    case WEIR_SETTING_MATRIX:
+        return "matrix";
+    case WEIR_SETTING_ANY:
+        return "see help";
+    case WEIR_SETTING_IGNORED:
+        return "no effect";
+    }
+    return "";
+}
+
+static const char *unit_text(const weir_setting *setting)
+{
+    static const char *const units[] = {"", "Hz", "s", "B", "the stream's"};
+    bool numeric = setting->type == WEIR_SETTING_NUMBER || setting->type == WEIR_SETTING_QUANTITY ||
+                   setting->type == WEIR_SETTING_LIST;
+    return numeric ? units[setting->kind] : "";
+}
+
+/* Appends within size; text stays ended. */
+static void append(char *text, size_t size, const char *more)
+{
+    size_t length = strlen(text);
+    snprintf(text + length, size - length, "%s", more);
+}
+
+static char *range_text(const weir_setting *setting, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (setting->choices != NULL) {
+        for (const weir_choice *choice = setting->choices; choice->name != NULL; choice++) {
+            append(text, size, choice == setting->choices ? "" : " ");
+            append(text, size, choice->name);
+        }
+    } else if (setting->min != 0 || setting->max != 0) {
+        if (isinf(setting->max) || setting->max >= 1e15)
+            snprintf(text, size, "from %.6g", setting->min);
+        else if (isinf(setting->min) || setting->min <= -1e15)
+            snprintf(text, size, "to %.6g", setting->max);
+        else
+            snprintf(text, size, "%.6g to %.6g", setting->min, setting->max);
+    }
+    return text;
+}
+
+const char *cli_unit_flags(const weir_unit_info *unit, char *text, size_t size)
+{
+    text[0] = '\0';
+    if ((unit->flags & WEIR_UNIT_COUPLES_CHANNELS) != 0)
+        append(text, size, "couples channels");
+    if ((unit->flags & WEIR_UNIT_CHANGES_RATE) != 0)
+        append(text, size, *text != '\0' ? ", changes the rate" : "changes the rate");
+    if ((unit->flags & WEIR_UNIT_STATEFUL) != 0)
+        append(text, size, *text != '\0' ? ", has state" : "has state");
+    if ((unit->flags & WEIR_UNIT_HOLDS_OVER_GAP) != 0)
+        append(text, size, *text != '\0' ? ", holds over gaps" : "holds over gaps");
+    return text;
+}
+
+/* ---- an example that a chain file takes --------------------------------------------------------------------- */
+
+/* A value for a setting without a default. Frequencies and times grow from one setting to the next, so
+ * that cuton lies below cutoff. */
+static void example_value(const weir_setting *setting, unsigned number, char *text, size_t size)
+{
+    double value = setting->min > 0 ? setting->min : 1;
+    switch (setting->type) {
+    case WEIR_SETTING_QUANTITY:
+    case WEIR_SETTING_NUMBER:
+        if (setting->kind == WEIR_FREQUENCY)
+            snprintf(text, size, number == 0 ? "10 Hz" : "100 Hz");
+        else if (setting->kind == WEIR_TIME)
+            snprintf(text, size, number == 0 ? "500 ms" : "250 ms");
+        else
+            snprintf(text, size, "%.6g", value);
+        break;
+    case WEIR_SETTING_INTEGER:
+        if (setting->max >= 4 && setting->min <= 4)
+            value = 4;
+        snprintf(text, size, "%.6g", value);
+        break;
+    case WEIR_SETTING_ENUM:
+    case WEIR_SETTING_ENUM_LIST:
+        snprintf(text, size, "%s", setting->choices != NULL ? setting->choices[0].name : "");
+        break;
+    case WEIR_SETTING_BOOL:
+        snprintf(text, size, "true");
+        break;
+    case WEIR_SETTING_LIST:
+        snprintf(text, size, "[1]");
+        break;
+    case WEIR_SETTING_MATRIX:
+        snprintf(text, size, "[[1]]");
+        break;
+    default:
+        snprintf(text, size, "\"0:2\"");
+        break;
+    }
+}
+
+/* Settings that must be given, and the first two quantities that null leaves out (cuton, cutoff). */
+void cli_unit_example(const weir_unit_info *unit, char *text, size_t size)
+{
+    unsigned frequencies = 0, times = 0, shown = 0;
+    snprintf(text, size, "- %s: {", unit->name);
+    for (const weir_setting *setting = unit->settings; setting != NULL && setting->name != NULL;
+         setting++) {
+        bool optional = setting->preset != NULL && strcmp(setting->preset, "null") == 0 &&
+                        setting->type == WEIR_SETTING_QUANTITY;
+        if (setting->preset != NULL && !optional)
+            continue;
+        unsigned *number = setting->kind == WEIR_FREQUENCY ? &frequencies : &times;
+        if (optional && *number >= 2)
+            continue;
+        char value[128];
+        example_value(setting, setting->type == WEIR_SETTING_QUANTITY ? (*number)++ : 0, value,
+                      sizeof value);
+        append(text, size, shown++ > 0 ? ", " : "");
+        append(text, size, setting->name);
+        append(text, size, ": ");
+        append(text, size, value);
+    }
+    append(text, size, "}");
+}
+
+/* ---- pages ----------------------------------------------------------------------------------------------------- */
+
+static void print_list(void)
+{
+    char flags[128];
+    cli_table *table = cli_table_create("unit|what it does|");
+    for (size_t i = 0; i < weir_unit_count(); i++) {
+        const weir_unit_info *unit = weir_unit_at(i);
+        cli_table_cell(table, "%s", unit->name);
+        cli_table_cell(table, "%s", unit->summary);
+        cli_table_cell(table, "%s", cli_unit_flags(unit, flags, sizeof flags));
+    }
+    cli_table_print(table, stdout);
+    cli_table_destroy(table);
+    printf("\nweir units NAME shows what can be set on one.\n");
+}
+
+static const char *preset_text(const weir_setting *setting)
+{
+    return setting->preset == NULL                ? "required"
+           : strcmp(setting->preset, "null") == 0 ? "none"
+                                                  : setting->preset;
+}
+
+static void print_unit(const weir_unit_info *unit)
+{
+    char range[512], flags[128], example[512];
+    printf("%s%s%s: %s\n", cli_bold(stdout), unit->name, cli_plain(stdout), unit->summary);
+    if (*cli_unit_flags(unit, flags, sizeof flags) != '\0')
+        printf("(%s)\n", flags);
+    putchar('\n');
+    if (unit->settings != NULL && unit->settings->name != NULL) {
+        cli_table *table = cli_table_create("setting|type|unit|default|allowed|");
+        for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++) {
+            cli_table_cell(table, "%s", setting->name);
+            cli_table_cell(table, "%s", type_text(setting));
+            cli_table_cell(table, "%s", unit_text(setting));
+            cli_table_cell(table, "%s",
+                           setting->type == WEIR_SETTING_IGNORED ? "" : preset_text(setting));
+            cli_table_cell(table, "%s", range_text(setting, range, sizeof range));
+            cli_table_cell(table, "%s", setting->help != NULL ? setting->help : "");
+        }
+        cli_table_print(table, stdout);
+        cli_table_destroy(table);
+        putchar('\n');
+    }
+    cli_unit_example(unit, example, sizeof example);
+    printf("in a chain file:\n\n    chain:\n      %s\n", example);
+}
+
+static void put_markdown(FILE *file, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '|' || *text == '*' || *text == '<')
+            putc('\\', file);
+        putc(*text, file);
+    }
+}
+
+void cli_unit_markdown(const weir_unit_info *unit, FILE *file)
+{
+    char text[512];
+    fprintf(file, "# %s\n\n", unit->name);
+    put_markdown(file, unit->summary);
+    fputs(".\n\n", file);
+    if (*cli_unit_flags(unit, text, sizeof text) != '\0')
+        fprintf(file, "It %s.\n\n", text);
+    if (unit->settings != NULL && unit->settings->name != NULL) {
+        fputs("| setting | type | unit | default | allowed | |\n|---|---|---|---|---|---|\n", file);
+        for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++) {
+            fprintf(file, "| `%s` | %s | %s | %s | ", setting->name, type_text(setting),
+                    unit_text(setting),
+                    setting->type == WEIR_SETTING_IGNORED ? "" : preset_text(setting));
+            put_markdown(file, range_text(setting, text, sizeof text));
+            fputs(" | ", file);
+            put_markdown(file, setting->help != NULL ? setting->help : "");
+            fputs(" |\n", file);
+        }
+        putc('\n', file);
+    }
+    cli_unit_example(unit, text, sizeof text);
+    fprintf(file, "```yaml\nchain:\n  %s\n```\n", text);
+}
+
+int units_command(int argc, char **argv)
+{
+    units_options wanted = {0};
+    int status = cli_parse(&units_argp, argc, argv, &wanted);
+    if (status >= 0)
+        return status;
+    if (wanted.name == NULL) {
+        if (wanted.markdown)
+            for (size_t i = 0; i < weir_unit_count(); i++)
+                cli_unit_markdown(weir_unit_at(i), stdout);
+        else
+            print_list();
+        return cli_finish(0);
+    }
+    const weir_unit_info *unit = NULL;
+    weir_err err = weir_unit_find(wanted.name, &unit);
+    if (err != WEIR_OK)
+        return cli_fail_weir(err);
+    if (wanted.markdown)
+        cli_unit_markdown(unit, stdout);
+    else
+        print_unit(unit);
+    return cli_finish(0);
+}
