@@ -341,6 +341,7 @@ static weir_err take_event(builder *build, struct fy_event *event)
         return start_document(build, event);
     case FYET_ALIAS:
         place(event, &at);
+        at.column -= at.column > 1; /* the mark is behind the star */
         return fail_at(build, &at, "found an alias (*); anchors and aliases are not allowed here");
     case FYET_SCALAR:
         err = refuse_decoration(build, event, event->scalar.anchor, event->scalar.tag);
