@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * binned_aggregate.c: one value a bin and channel, for bins of a fixed duration over the stream's
+ * dimension. Bin k ends at frame floor((k + 1) * length): a length that is no whole number of frames
+ * gives bins that differ by one frame and never drift (S3). The arithmetic is reduce.c's.
+ */
+#include "unit/reduce.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct binned_settings {
+    const char *axis;
+    double bin_duration_s;
+    weir_list operations;
+    const char *newaxis;
+    bool fractional;
+    bool passthrough;
+} binned_settings;
+
+typedef struct binned {
+    weiri_reduce reduce;
+    double length;     /* frames a bin */
+    uint64_t bin;      /* number of the open one */
+    uint64_t position; /* frames since the start of the segment */
+    uint64_t end;      /* of the open bin, the same way */
+} binned;
+
+static const weir_setting table[] = {
+    {.name = "axis",
+     .type = WEIR_SETTING_STRING,
+     .preset = "null",
+     .offset = offsetof(binned_settings, axis),
+     .help = "the stream's dimension; nothing else can be binned"},
+    {.name = "bin_duration",
+     .type = WEIR_SETTING_QUANTITY,
+     .kind = WEIR_TIME,
+     .preset = "20 ms",
+     .min = 1e-9,
+     .max = 1e9,
+     .offset = offsetof(binned_settings, bin_duration_s),
+     .help = "duration of a bin, at least one frame",
+     .example = "10 ms"},
+    {.name = "operation",
+     .type = WEIR_SETTING_ENUM_LIST,
+     .preset = "mean",
+     .choices = weiri_operations,
+     .offset = offsetof(binned_settings, operations),
+     .help = "what a bin becomes; a list adds a last dimension, one entry an operation"},
+    {.name = "newaxis",
+     .type = WEIR_SETTING_STRING,
+     .preset = "metric",
+     .offset = offsetof(binned_settings, newaxis),
+     .help = "name of the dimension that a list of operations adds"},
+    {.name = "fractional",
+     .type = WEIR_SETTING_BOOL,
+     .preset = "true",
+     .offset = offsetof(binned_settings, fractional),
+     .help = "true: bins of exactly bin_duration on average; false: of floor(bin_duration x rate) "
+             "frames each"},
+    {.name = "passthrough",
+     .type = WEIR_SETTING_BOOL,
+     .preset = "false",
+     .offset = offsetof(binned_settings, passthrough),
+     .help = "true: let the stream through as it is"},
+    {.name = NULL},
+};
+
+static double bin_length(const binned_settings *set, const weir_spec *in)
+{
+    double length = set->bin_duration_s * in->rate_hz;
+    return set->fractional ? length : floor(length);
+}
+
+/* By one product from the bin's number, as the reference has it: nothing adds up over days. Exact while
+ * bin x length is below 2^53, which is 9500 years at 30 kHz. */
+static uint64_t bin_end(uint64_t bin, double length)
+{
+    return (uint64_t)floor((double)(bin + 1) * length);
+}
+
+static weiri_reduce_what what_of(const binned_settings *set, const weir_spec *in)
+{
+    return (weiri_reduce_what){
+        .operations = set->operations.of.choices,
+        .count = set->operations.count,
+        .dtype = in->dtype,
+        .columns = weir_spec_columns(in),
+        .longest = (uint64_t)ceil(bin_length(set, in)),
+        .start = 0.0, /* argmin and argmax: the frame's number within its bin */
+        .step = 1.0,
+        .spacing = 1.0 / in->rate_hz,
+    };
+}
+
+static binned *place(const weiri_reduce_what *what, weiri_carver *carver)
+{
+    binned *b = weiri_carve(carver, 1, sizeof *b);
+    weiri_reduce_place(b != NULL ? &b->reduce : NULL, what, carver);
+    return b;
+}
+
+/* ---- plan ---------------------------------------------------------------------------------- */
+
+static weir_err plan_metrics(const binned_settings *set, weiri_unit_plan *plan)
+{
+    size_t count = set->operations.count;
+    if (plan->in->dim_count >= WEIR_MAX_DIMS) {
+        return weiri_fail(
+            WEIR_E_CHAIN,
+            "operation: a list adds a dimension, and the stream has %d already; name one",
+            WEIR_MAX_DIMS);
+    }
+    if (weir_spec_dim(plan->in, set->newaxis) >= 0) {
+        return weiri_fail(WEIR_E_CHAIN, "newaxis: the stream has a dimension '%s' already",
+                          set->newaxis);
+    }
+    const char **labels = plan->memory.get(plan->memory.user, count * sizeof *labels);
+    if (labels == NULL) {
+        return WEIR_E_NOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        labels[i] = weiri_operations[set->operations.of.choices[i]].name;
+    }
+    plan->out.dims[plan->out.dim_count++] =
+        (weir_axis){.name = set->newaxis, .unit = "", .size = count, .labels = labels};
+    return WEIR_OK;
+}
+
+static weir_err plan_binned(const void *settings, weiri_unit_plan *plan)
+{
+    const binned_settings *set = settings;
+    const weir_spec *in = plan->in;
+    weir_err err = weiri_axis_is_stream(in, set->axis);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    if (set->axis != NULL) {
+        weiri_notice(plan->notices, "axis: '%s' is what bins go along anyway", set->axis);
+    }
+    if (set->passthrough) {
+        plan->state_bytes = 0;
+        return WEIR_OK;
+    }
+    double length = bin_length(set, in);
+    if (!(length >= 1.0)) {
+        return weiri_fail(WEIR_E_CHAIN, "bin_duration: %g s is less than one frame (%g s at %g Hz)",
+                          set->bin_duration_s, 1.0 / in->rate_hz, in->rate_hz);
+    }
+    if (length > INT32_MAX) {
+        return weiri_fail(WEIR_E_CHAIN, "bin_duration: %g s is %.0f frames; at most %d are allowed",
+                          set->bin_duration_s, length, INT32_MAX);
+    }
+    if (set->operations.count == 0) {
+        return weiri_fail(WEIR_E_CHAIN, "operation: the list is empty");
+    }
+    weiri_reduce_what what = what_of(set, in);
+    err = weiri_reduce_check(&what, "bin_duration");
+    if (err == WEIR_OK && set->operations.listed) {
+        err = plan_metrics(set, plan);
+    }
+    if (err != WEIR_OK) {
+        return err;
+    }
+    for (size_t i = 0; i < set->operations.count; i++) {
+        if (!weiri_operation_keeps_unit(set->operations.of.choices[i])) {
+            plan->out.units = NULL; /* an index or an integral is not in the channels' unit */
+        }
+    }
+    plan->frames_per_output = length;
+    weiri_carver carver = {.base = NULL, .used = 0};
+    (void)place(&what, &carver);
+    plan->state_bytes = carver.used;
+    return WEIR_OK;
+}
+
+/* ---- running ------------------------------------------------------------------------------- */
+
+static void start(binned *b)
+{
+    b->bin = 0;
+    b->position = 0;
+    b->end = bin_end(0, b->length);
+    weiri_reduce_begin(&b->reduce);
+}
+
+static void init_binned(weiri_unit *unit)
+{
+    const binned_settings *set = unit->settings;
+    if (set->passthrough) {
+        return;
+    }
+    weiri_reduce_what what = what_of(set, unit->in);
+    weiri_carver carver = {.base = unit->state, .used = 0};
+    binned *b = place(&what, &carver);
+    b->length = bin_length(set, unit->in);
+    start(b);
+}
+
+static void reset_binned(weiri_unit *unit)
+{
+    const binned_settings *set = unit->settings;
+    if (!set->passthrough) {
+        start(unit->state);
+    }
+}
+
+static void close_bin(binned *b, void *results)
+{
+    weiri_reduce_finish(&b->reduce, results);
+    weiri_reduce_begin(&b->reduce);
+    b->bin++;
+    uint64_t end = bin_end(b->bin, b->length);
+    /* The product rounds; what is stored for a median must not grow by it. */
+    uint64_t most = b->position + b->reduce.what.longest;
+    b->end = end < most ? end : most;
+}
+
+static void let_through(weiri_unit *unit,
+                        const weiri_tile *in,
+                        size_t *ret_consumed,
+                        weiri_tile *out,
+                        size_t *ret_produced)
+{
+    size_t frames = in->frames < out->frames ? in->frames : out->frames;
+    memcpy(out->data, in->data, frames * (size_t)weir_spec_frame_bytes(unit->in));
+    *ret_consumed = frames;
+    *ret_produced = frames;
+}
+
+static void process_binned(weiri_unit *unit,
+                           const weiri_tile *in,
+                           size_t *ret_consumed,
+                           weiri_tile *out,
+                           size_t *ret_produced)
+{
+    const binned_settings *set = unit->settings;
+    if (set->passthrough) {
+        let_through(unit, in, ret_consumed, out, ret_produced);
+        return;
+    }
+    binned *b = unit->state;
+    size_t in_bytes = (size_t)weir_spec_frame_bytes(unit->in);
+    size_t out_bytes = (size_t)weir_spec_frame_bytes(unit->out);
+    size_t consumed = 0, produced = 0;
+    while (consumed < in->frames && produced < out->frames) {
+        const unsigned char *rows = (const unsigned char *)in->data + consumed * in_bytes;
+        uint64_t left = b->end - b->position;
+        size_t frames = in->frames - consumed;
+        frames = frames < left ? frames : (size_t)left;
+        if (!weiri_reduce_add(&b->reduce, rows, frames)) {
+            weiri_count_missing(unit, rows, frames);
+        }
+        consumed += frames;
+        b->position += frames;
+        if (b->position == b->end) {
+            close_bin(b, (unsigned char *)out->data + produced * out_bytes);
+            produced++;
+        }
+    }
+    *ret_consumed = consumed;
+    *ret_produced = produced;
+}
+
+static uint64_t unfinished_binned(const weiri_unit *unit)
+{
+    const binned_settings *set = unit->settings;
+    const binned *b = unit->state;
+    return set->passthrough ? 0 : b->reduce.frames;
+}
+
+const weiri_unit_ops weiri_unit_binned_aggregate = {
+    .ops_size = sizeof(weiri_unit_ops),
+    .info = {.name = "binned_aggregate",
+             .summary = "one value for each bin of a fixed duration: mean, max, std and so on",
+             .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL,
+             .settings = table},
+    .settings_bytes = sizeof(binned_settings),
+    .plan = plan_binned,
+    .init = init_binned,
+    .process = process_binned,
+    .reset = reset_binned,
+    .unfinished = unfinished_binned,
+};

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * downsample.c: every factor-th frame, the first one included. No filter: that is decimate.
+ */
+#include "kernel/kernel.h"
+#include "unit/unit.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct downsample_settings {
+    const char *axis;
+    double target_rate_hz;
+    int64_t factor;
+} downsample_settings;
+
+typedef struct downsample {
+    const weiri_kernels *kernels;
+    uint64_t factor;
+    uint64_t wait; /* frames to pass before the next that is kept */
+} downsample;
+
+#define MOST_FRAMES 4294967296.0 /* 2^32: 39 hours at 30 kHz */
+
+static const weir_setting table[] = {
+    {.name = "axis",
+     .type = WEIR_SETTING_STRING,
+     .preset = "null",
+     .offset = offsetof(downsample_settings, axis),
+     .help = "the stream's dimension; for others there is slicer with '::2'"},
+    {.name = "target_rate",
+     .type = WEIR_SETTING_QUANTITY,
+     .kind = WEIR_FREQUENCY,
+     .preset = "null",
+     .min = 1e-9,
+     .max = 1e9,
+     .offset = offsetof(downsample_settings, target_rate_hz),
+     .help = "the rate that is wanted: the nearest above it by a whole factor is taken"},
+    {.name = "factor",
+     .type = WEIR_SETTING_INTEGER,
+     .preset = "null",
+     .min = 1,
+     .max = MOST_FRAMES,
+     .offset = offsetof(downsample_settings, factor),
+     .help = "keep every factor-th frame; goes before target_rate",
+     .example = "7"},
+    {.name = NULL},
+};
+
+/* rate / target in one division: where the ratio is a whole number it comes out as that number. The
+ * reference divides twice and takes 2 for 30 kHz to 10 kHz. */
+static uint64_t factor_of(const downsample_settings *set, double rate_hz)
+{
+    if (set->factor != INT64_MIN) {
+        return (uint64_t)set->factor;
+    }
+    double ratio = isnan(set->target_rate_hz) ? 1.0 : floor(rate_hz / set->target_rate_hz);
+    return ratio < 1.0 ? 1 : ratio > MOST_FRAMES ? (uint64_t)MOST_FRAMES : (uint64_t)ratio;
+}
+
+static weir_err plan_downsample(const void *settings, weiri_unit_plan *plan)
+{
+    const downsample_settings *set = settings;
+    double rate_hz = plan->in->rate_hz;
+    weir_err err = weiri_axis_is_stream(plan->in, set->axis);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    bool targeted = !isnan(set->target_rate_hz);
+    if (set->axis != NULL) {
+        weiri_notice(plan->notices, "axis: '%s' is what frames are kept along anyway", set->axis);
+    }
+    if (targeted && set->factor != INT64_MIN) {
+        weiri_notice(plan->notices, "target_rate: without effect where factor is given");
+    } else if (targeted && set->target_rate_hz > rate_hz) {
+        weiri_notice(plan->notices,
+                     "target_rate: %g Hz is above the stream's rate, %g Hz; every frame is kept",
+                     set->target_rate_hz, rate_hz);
+    } else if (!targeted && set->factor == INT64_MIN) {
+        weiri_notice(plan->notices,
+                     "factor: neither it nor target_rate is given; every frame is kept");
+    }
+    plan->frames_per_output = (double)factor_of(set, rate_hz);
+    plan->state_bytes = sizeof(downsample);
+    return WEIR_OK;
+}
+
+static void init_downsample(weiri_unit *unit)
+{
+    downsample *d = unit->state;
+    d->kernels = weiri_kernels_get();
+    d->factor = factor_of(unit->settings, unit->in->rate_hz);
+}
+
+static void reset_downsample(weiri_unit *unit)
+{
+    downsample *d = unit->state;
+    d->wait = 0;
+}
+
+/* Frames that are not kept count too: what came in damaged should show (S5). */
+static void count_missing(weiri_unit *unit, const downsample *d, const void *rows, size_t frames)
+{
+    size_t count = frames * (size_t)weir_spec_columns(unit->in);
+    weir_dtype dtype = unit->in->dtype;
+    if ((dtype == WEIR_F32 && !d->kernels->finite_f32(rows, count)) ||
+        (dtype == WEIR_F64 && !d->kernels->finite_f64(rows, count))) {
+        weiri_count_missing(unit, rows, frames);
+    }
+}
+
+static void process_downsample(weiri_unit *unit,
+                               const weiri_tile *in,
+                               size_t *ret_consumed,
+                               weiri_tile *out,
+                               size_t *ret_produced)
+{
+    downsample *d = unit->state;
+    size_t row_bytes = (size_t)weir_spec_frame_bytes(unit->in);
+    const unsigned char *rows = in->data;
+    size_t consumed = 0, produced = 0;
+    for (;;) {
+        size_t left = in->frames - consumed;
+        if (d->wait >= left) {
+            d->wait -= left;
+            consumed = in->frames;
+            break;
+        }
+        consumed += (size_t)d->wait;
+        d->wait = 0;
+        if (produced == out->frames) {
+            break;
+        }
+        memcpy((unsigned char *)out->data + produced * row_bytes, rows + consumed * row_bytes,
+               row_bytes);
+        produced++;
+        consumed++;
+        d->wait = d->factor - 1;
+    }
+    count_missing(unit, d, in->data, consumed);
+    *ret_consumed = consumed;
+    *ret_produced = produced;
+}
+
+const weiri_unit_ops weiri_unit_downsample = {
+    .ops_size = sizeof(weiri_unit_ops),
+    .info = {.name = "downsample",
+             .summary = "keeps every n-th frame, without a filter",
+             .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL | WEIR_UNIT_ANY_DTYPE,
+             .settings = table},
+    .settings_bytes = sizeof(downsample_settings),
+    .plan = plan_downsample,
+    .init = init_downsample,
+    .process = process_downsample,
+    .reset = reset_downsample,
+};

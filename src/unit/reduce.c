@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * reduce.c: aggregations over a run of frames. The kernels go through the frames; here is which
+ * accumulators an operation has, how it begins, and the last step from them to a value. Sums go in the
+ * order of time, column by column, in double: any cut of a run gives the same bits (S1).
+ */
+#include "unit/reduce.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CHOICE(name, text) {text, NULL},
+const weir_choice weiri_operations[] = {WEIRI_OPERATION_LIST(CHOICE){NULL, NULL}};
+
+/* What an operation accumulates. */
+typedef enum kind { KIND_SUM, KIND_LEAST, KIND_SPREAD, KIND_MEDIAN, KIND_WHERE, KIND_AREA } kind;
+
+static kind kind_of(int operation)
+{
+    switch ((weiri_operation)operation) {
+    case WEIRI_MAX:
+    case WEIRI_MIN:
+    case WEIRI_NANMAX:
+    case WEIRI_NANMIN:
+        return KIND_LEAST;
+    case WEIRI_STD:
+    case WEIRI_NANSTD:
+        return KIND_SPREAD;
+    case WEIRI_MEDIAN:
+    case WEIRI_NANMEDIAN:
+        return KIND_MEDIAN;
+    case WEIRI_ARGMIN:
+    case WEIRI_ARGMAX:
+        return KIND_WHERE;
+    case WEIRI_TRAPEZOID:
+        return KIND_AREA;
+    case WEIRI_MEAN:
+    case WEIRI_SUM:
+    case WEIRI_NANMEAN:
+    case WEIRI_NANSUM:
+    case WEIRI_OPERATION_COUNT:
+        break;
+    }
+    return KIND_SUM;
+}
+
+/* A maximum is the least of what is negated: exact, and one kernel for both. */
+static double sign_of(int operation)
+{
+    return operation == WEIRI_MAX || operation == WEIRI_NANMAX || operation == WEIRI_ARGMAX ? -1.0
+                                                                                            : 1.0;
+}
+
+static bool ignores_missing(int operation)
+{
+    return operation >= WEIRI_NANMAX && operation <= WEIRI_NANSUM;
+}
+
+bool weiri_operation_keeps_unit(int operation)
+{
+    kind k = kind_of(operation);
+    return k != KIND_WHERE && k != KIND_AREA;
+}
+
+weir_err weiri_reduce_check(const weiri_reduce_what *what, const char *setting)
+{
+    uint64_t bytes = 0;
+    if (what->longest > INT32_MAX) {
+        return weiri_fail(WEIR_E_CHAIN,
+                          "%s: %llu frames are to be joined into one; at most %d are allowed",
+                          setting, (unsigned long long)what->longest, INT32_MAX);
+    }
+    /* 64 B a column and operation cover its accumulators; 2^62 leaves room for sums of such products. */
+    if (!weiri_mul(what->columns, what->longest + 64, &bytes) ||
+        !weiri_mul(bytes, 64 * (uint64_t)what->count, &bytes) || bytes > UINT64_MAX / 4) {
+        return weiri_fail(WEIR_E_CHAIN, "%s: %llu frames of %llu values are more than can be held",
+                          setting, (unsigned long long)what->longest,
+                          (unsigned long long)what->columns);
+    }
+    return WEIR_OK;
+}
+
+void weiri_reduce_place(weiri_reduce *reduce, const weiri_reduce_what *what, weiri_carver *carver)
+{
+    size_t size = weir_dtype_bytes(what->dtype);
+    weiri_reduce r = {.what = *what, .kernels = weiri_kernels_get()};
+    bool median = false;
+    r.sums = weiri_carve(carver, what->count, sizeof *r.sums);
+    r.absent = weiri_carve(carver, what->columns, sizeof *r.absent);
+    for (size_t i = 0; i < what->count; i++) {
+        weiri_reduce_sums s = {NULL, NULL, NULL, NULL, NULL};
+        kind k = kind_of(what->operations[i]);
+        if (k == KIND_SUM || k == KIND_SPREAD || k == KIND_AREA) {
+            s.first = weiri_carve(carver, what->columns, sizeof *s.first);
+        }
+        if (k == KIND_SPREAD || k == KIND_AREA) {
+            s.second = weiri_carve(carver, what->columns, sizeof *s.second);
+        }
+        if (k == KIND_AREA) {
+            s.third = weiri_carve(carver, what->columns, sizeof *s.third);
+        }
+        if (k == KIND_LEAST || k == KIND_WHERE) {
+            s.best = weiri_carve(carver, what->columns, size);
+        }
+        if (k == KIND_WHERE) {
+            s.at = weiri_carve(carver, what->columns, size);
+        }
+        median = median || k == KIND_MEDIAN;
+        if (r.sums != NULL) {
+            r.sums[i] = s;
+        }
+    }
+    if (median) {
+        r.samples = what->whole ? NULL : weiri_carve(carver, what->longest * what->columns, size);
+        r.scratch = weiri_carve(carver, what->longest, 64);
+        r.medians = weiri_carve(carver, what->columns, sizeof *r.medians);
+    }
+    if (reduce != NULL) {
+        *reduce = r;
+    }
+}
+
+/* ---- a run --------------------------------------------------------------------------------- */
+
+static void fill(double *values, uint64_t count, double value)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        values[i] = value;
+    }
+}
+
+static void begin_least(const weiri_reduce *r, void *best)
+{
+    if (r->what.dtype == WEIR_F32) {
+        for (uint64_t c = 0; c < r->what.columns; c++) {
+            ((float *)best)[c] = INFINITY;
+        }
+    } else {
+        fill(best, r->what.columns, INFINITY);
+    }
+}
+
+void weiri_reduce_begin(weiri_reduce *r)
+{
+    uint64_t columns = r->what.columns;
+    for (size_t i = 0; i < r->what.count; i++) {
+        weiri_reduce_sums *s = &r->sums[i];
+        switch (kind_of(r->what.operations[i])) {
+        case KIND_SPREAD:
+            fill(s->second, columns, 0.0);
+            fill(s->first, columns, 0.0);
+            break;
+        case KIND_SUM:
+            fill(s->first, columns, 0.0);
+            break;
+        case KIND_AREA:
+            fill(s->first, columns, 0.0);
+            fill(s->second, columns, 0.0);
+            fill(s->third, columns, NAN);
+            break;
+        case KIND_LEAST:
+        case KIND_WHERE:
+            begin_least(r, s->best);
+            break;
+        case KIND_MEDIAN:
+            break;
+        }
+    }
+    if (r->any_absent) {
+        memset(r->absent, 0, columns * sizeof *r->absent);
+    }
+    r->any_absent = false;
+    r->frames = 0;
+    r->borrowed = NULL;
+}
+
+static void add_f32(weiri_reduce *r, size_t i, const float *rows, size_t frames, bool clean)
+{
+    const weiri_kernels *k = r->kernels;
+    const weiri_reduce_sums *s = &r->sums[i];
+    size_t columns = (size_t)r->what.columns;
+    int operation = r->what.operations[i];
+    float sign = (float)sign_of(operation);
+    switch (kind_of(operation)) {
+    case KIND_SUM:
+        (void)k->reduce_sum_f32(rows, frames, columns, s->first);
+        break;
+    case KIND_LEAST:
+        k->reduce_least_f32(rows, frames, columns, sign, s->best);
+        break;
+    case KIND_WHERE:
+        k->reduce_where_f32(rows, frames, columns, sign, r->frames, s->best, s->at);
+        break;
+    case KIND_SPREAD:
+        if (clean) {
+            k->reduce_spread_f32(rows, frames, columns, r->frames, s->first, s->second);
+        } else {
+            k->reduce_spread_some_f32(rows, frames, columns, r->frames, r->absent, s->first,
+                                      s->second);
+        }
+        break;
+    case KIND_AREA:
+        k->reduce_area_f32(rows, frames, columns, r->frames, r->what.values, s->third, s->second,
+                           s->first);
+        break;
+    case KIND_MEDIAN:
+        break;
+    }
+}
+
+static void add_f64(weiri_reduce *r, size_t i, const double *rows, size_t frames, bool clean)
+{
+    const weiri_kernels *k = r->kernels;
+    const weiri_reduce_sums *s = &r->sums[i];
+    size_t columns = (size_t)r->what.columns;
+    int operation = r->what.operations[i];
+    double sign = sign_of(operation);
+    switch (kind_of(operation)) {
+    case KIND_SUM:
+        (void)k->reduce_sum_f64(rows, frames, columns, s->first);
+        break;
+    case KIND_LEAST:
+        k->reduce_least_f64(rows, frames, columns, sign, s->best);
+        break;
+    case KIND_WHERE:
+        k->reduce_where_f64(rows, frames, columns, sign, r->frames, s->best, s->at);
+        break;
+    case KIND_SPREAD:
+        if (clean) {
+            k->reduce_spread_f64(rows, frames, columns, r->frames, s->first, s->second);
+        } else {
+            k->reduce_spread_some_f64(rows, frames, columns, r->frames, r->absent, s->first,
+                                      s->second);
+        }
+        break;
+    case KIND_AREA:
+        k->reduce_area_f64(rows, frames, columns, r->frames, r->what.values, s->third, s->second,
+                           s->first);
+        break;
+    case KIND_MEDIAN:
+        break;
+    }
+}
+
+/* A sum or mean alone finds out by itself whether all samples are finite, which saves a second look. */
+static bool add_sum_only(weiri_reduce *r, const void *rows, size_t frames)
+{
+    size_t columns = (size_t)r->what.columns;
+    return r->what.dtype == WEIR_F32
+               ? r->kernels->reduce_sum_f32(rows, frames, columns, r->sums[0].first)
+               : r->kernels->reduce_sum_f64(rows, frames, columns, r->sums[0].first);
+}
+
+static void add_each(weiri_reduce *r, const void *rows, size_t frames, bool clean)
+{
+    bool median = false;
+    for (size_t i = 0; i < r->what.count; i++) {
+        median = median || kind_of(r->what.operations[i]) == KIND_MEDIAN;
+        if (r->what.dtype == WEIR_F32) {
+            add_f32(r, i, rows, frames, clean);
+        } else {
+            add_f64(r, i, rows, frames, clean);
+        }
+    }
+    if (median && r->what.whole) {
+        r->borrowed = rows;
+    } else if (median) {
+        size_t row_bytes = (size_t)r->what.columns * weir_dtype_bytes(r->what.dtype);
+        memcpy((unsigned char *)r->samples + (size_t)r->frames * row_bytes, rows,
+               frames * row_bytes);
+    }
+}
+
+bool weiri_reduce_add(weiri_reduce *r, const void *rows, size_t frames)
+{
+    size_t columns = (size_t)r->what.columns;
+    bool f32 = r->what.dtype == WEIR_F32;
+    bool finite;
+    if (r->what.count == 1 && kind_of(r->what.operations[0]) == KIND_SUM) {
+        finite = add_sum_only(r, rows, frames);
+    } else {
+        finite = f32 ? r->kernels->finite_f32(rows, frames * columns)
+                     : r->kernels->finite_f64(rows, frames * columns);
+        add_each(r, rows, frames, finite && !r->any_absent);
+    }
+    if (!finite) {
+        r->any_absent = true;
+        if (f32) {
+            r->kernels->reduce_absent_f32(rows, frames, columns, r->absent);
+        } else {
+            r->kernels->reduce_absent_f64(rows, frames, columns, r->absent);
+        }
+    }
+    r->frames += frames;
+    return finite;
+}
+
+/* ---- its end ------------------------------------------------------------------------------- */
+
+static void find_medians(weiri_reduce *r)
+{
+    const void *rows = r->what.whole ? r->borrowed : r->samples;
+    size_t frames = (size_t)r->frames, columns = (size_t)r->what.columns;
+    if (r->what.dtype == WEIR_F32) {
+        r->kernels->reduce_median_f32(rows, frames, columns, r->scratch, r->medians);
+    } else {
+        r->kernels->reduce_median_f64(rows, frames, columns, r->scratch, r->medians);
+    }
+}
+
+static double coordinate(const weiri_reduce_what *what, int64_t index)
+{
+    return what->values != NULL ? what->values[index] : what->start + (double)index * what->step;
+}
+
+/* The value of a column of which `present` samples came, at least one. */
+static double value_of(const weiri_reduce *r, size_t i, uint64_t c, uint64_t present)
+{
+    const weiri_reduce_sums *s = &r->sums[i];
+    int operation = r->what.operations[i];
+    bool f32 = r->what.dtype == WEIR_F32;
+    switch (kind_of(operation)) {
+    case KIND_SUM:
+        return operation == WEIRI_SUM || operation == WEIRI_NANSUM ? s->first[c]
+                                                                   : s->first[c] / (double)present;
+    case KIND_SPREAD:
+        return sqrt(s->second[c] / (double)present);
+    case KIND_LEAST:
+        return sign_of(operation) *
+               (f32 ? (double)((const float *)s->best)[c] : ((const double *)s->best)[c]);
+    case KIND_WHERE:
+        return coordinate(&r->what,
+                          f32 ? ((const int32_t *)s->at)[c] : ((const int64_t *)s->at)[c]);
+    case KIND_AREA:
+        return r->what.values != NULL ? s->first[c] : s->first[c] * r->what.spacing;
+    case KIND_MEDIAN:
+        return r->medians[c];
+    }
+    return (double)NAN;
+}
+
+/* What stands for a column with missing samples: NaN, or the value of those that are there. */
+static double value_of_some(const weiri_reduce *r, size_t i, uint64_t c)
+{
+    int operation = r->what.operations[i];
+    uint64_t present = r->frames - r->absent[c];
+    if (r->what.strict && r->absent[c] > 0 && !ignores_missing(operation)) {
+        return (double)NAN;
+    }
+    if (present == 0) {
+        /* NumPy's nansum of nothing is 0; a bin of nothing is NaN whatever is asked of it (S5). */
+        return r->what.strict && operation == WEIRI_NANSUM ? 0.0 : (double)NAN;
+    }
+    return value_of(r, i, c, present);
+}
+
+/* Most results are a mean without missing samples: one loop that becomes vectors. */
+static void finish_mean_f32(const double *sums, uint64_t columns, double count, float *results)
+{
+    for (uint64_t c = 0; c < columns; c++) {
+        results[c] = (float)(sums[c] / count);
+    }
+}
+
+void weiri_reduce_finish(weiri_reduce *r, void *results)
+{
+    size_t count = r->what.count;
+    int only = r->what.operations[0];
+    if (count == 1 && !r->any_absent && r->what.dtype == WEIR_F32 &&
+        (only == WEIRI_MEAN || only == WEIRI_NANMEAN)) {
+        finish_mean_f32(r->sums[0].first, r->what.columns, (double)r->frames, results);
+        return;
+    }
+    if (r->medians != NULL) {
+        find_medians(r);
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (uint64_t c = 0; c < r->what.columns; c++) {
+            double value = r->any_absent ? value_of_some(r, i, c) : value_of(r, i, c, r->frames);
+            if (r->what.dtype == WEIR_F32) {
+                ((float *)results)[c * count + i] = (float)value;
+            } else {
+                ((double *)results)[c * count + i] = value;
+            }
+        }
+    }
+}
