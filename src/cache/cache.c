@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cache.c: a cache's life, its limits and what it says of itself. How buffers are taken and given back is
+ * in take.c, what becomes of idle ones in the policies, the walk through everything in check.c.
+ */
+#include "cache/cache.h"
+
+#include <string.h>
+
+static const weiri_policy_ops *const policies[] = {
+#define X(name) &weiri_policy_##name,
+#include "cache/policies.def"
+#undef X
+};
+#define POLICY_COUNT (sizeof policies / sizeof policies[0])
+
+/* Records in the cache's own block, at least; more where the block has room for them. */
+#define RECORDS_LEAST    4
+#define POLICY_BYTES_MAX 1024
+
+const char *const *weir_cache_policies(void)
+{
+    static const char *const names[] = {
+#define X(name) #name,
+#include "cache/policies.def"
+#undef X
+        NULL,
+    };
+    return names;
+}
+
+weir_cache_options weir_cache_options_default(void)
+{
+    weir_cache_options options = {
+        .options_size = sizeof options,
+        .cache_limit = WEIR_NO_LIMIT,
+        .memory_limit = WEIR_NO_LIMIT,
+    };
+    return options;
+}
+
+/* ---- making one ---------------------------------------------------------------------------- */
+
+static weir_err find_policy(const char *name, weir_heap *heap, const weiri_policy_ops **ret_ops)
+{
+    const char *names[POLICY_COUNT];
+    name = name != NULL ? name : "fit";
+    for (size_t i = 0; i < POLICY_COUNT; i++) {
+        names[i] = policies[i]->name;
+        if (!weiri_equal_blind(names[i], name)) {
+            continue;
+        }
+        if ((policies[i]->heap_flags & ~heap->ops->flags) != 0) {
+            return weiri_fail(WEIR_E_USAGE,
+                              "policy %s cannot serve heap %s, which has no pages to commit",
+                              names[i], heap->ops->name);
+        }
+        *ret_ops = policies[i];
+        return WEIR_OK;
+    }
+    const char *near = weiri_nearest(name, names, POLICY_COUNT);
+    return weiri_fail(WEIR_E_USAGE, "no policy '%.40s'; the nearest is '%s'", name,
+                      near != NULL ? near : names[0]);
+}
+
+/* Where things lie in the cache's own block. */
+typedef struct layout {
+    size_t policy, slab, asked, charged;
+} layout;
+
+static layout lay_out(const weiri_policy_ops *ops, weir_heap *book_heap)
+{
+    layout at;
+    at.policy = weiri_round_up(sizeof(weir_cache), 64);
+    at.slab = at.policy + weiri_round_up(ops->policy_bytes, 64);
+    size_t least = at.slab + sizeof(weiri_slab) + RECORDS_LEAST * sizeof(weiri_record);
+    at.asked = least > WEIRI_SLAB_BYTES ? least : WEIRI_SLAB_BYTES;
+    at.charged = book_heap->ops->good_size(book_heap, at.asked);
+    return at;
+}
+
+static weir_err build(weir_cache *cache, const weiri_policy_ops *ops, const layout *at)
+{
+    cache->policy = (weiri_policy *)(void *)((char *)cache + at->policy);
+    cache->policy->ops = ops;
+    cache->policy->heap = cache->heap;
+    cache->policy->records = &cache->records;
+    weiri_records_init(&cache->records, cache);
+    weiri_records_add(&cache->records, (char *)cache + at->slab, at->asked - at->slab, at->charged,
+                      true);
+    cache->book = cache->held_peak = at->charged;
+    if (pthread_mutex_init(&cache->lock, NULL) != 0) {
+        return weiri_fail(WEIR_E_NOMEM, "cache: no lock");
+    }
+    if (pthread_cond_init(&cache->less, NULL) != 0) {
+        pthread_mutex_destroy(&cache->lock);
+        return weiri_fail(WEIR_E_NOMEM, "cache: no condition");
+    }
+    if (ops->init != NULL) {
+        uint64_t room = cache->memory_limit - cache->book;
+        weir_err err = ops->init(cache->policy, room, &cache->policy_book);
+        if (err != WEIR_OK) {
+            pthread_cond_destroy(&cache->less);
+            pthread_mutex_destroy(&cache->lock);
+            return err;
+        }
+        cache->book += cache->policy_book;
+        cache->held_peak = cache->book;
+    }
+    return WEIR_OK;
+}
+
+static weir_err read_options(const weir_cache_options *from, weir_cache_options *ret_options)
+{
+    weir_cache_options options = weir_cache_options_default();
+    if (from != NULL) {
+        if (from->options_size < offsetof(weir_cache_options, max_buffers) ||
+            from->options_size > sizeof options) {
+            return weiri_fail(WEIR_E_USAGE, "cache options: options_size is %zu, %zu is wanted",
+                              from->options_size, sizeof options);
+        }
+        memcpy(&options, from, from->options_size);
+    }
+    if (options.heap == NULL) {
+        weir_err err = weir_heap_find("host", &options.heap);
+        if (err != WEIR_OK) {
+            return err;
+        }
+    }
+    *ret_options = options;
+    return weir_heap_check(options.heap);
+}
+
+/* The heap of the cache's own records: a device's bytes are not the host's to write. */
+static weir_err find_book_heap(weir_heap *heap, weir_heap **ret_heap)
+{
+    if ((heap->ops->flags & WEIR_HEAP_DEVICE) != 0) {
+        return weir_heap_find("host", ret_heap);
+    }
+    *ret_heap = heap;
+    return WEIR_OK;
+}
+
+static void fill(weir_cache *cache, const weir_cache_options *options, const layout *at)
+{
+    weir_heap *heap = options->heap, *book_heap = cache->book_heap;
+    cache->heap = heap;
+    cache->own_asked = at->asked;
+    cache->cache_limit = options->cache_limit;
+    cache->memory_limit = options->memory_limit;
+    cache->slab_charged = book_heap->ops->good_size(book_heap, WEIRI_SLAB_BYTES);
+    cache->max_buffers = heap->ops->max_buffers(heap);
+    if (options->max_buffers != 0 && options->max_buffers < cache->max_buffers) {
+        cache->max_buffers = options->max_buffers;
+    }
+}
+
+weir_err weir_cache_create(const weir_cache_options *given, weir_cache **ret_cache)
+{
+    weir_cache_options options = {0};
+    const weiri_policy_ops *ops = NULL;
+    weir_heap *book_heap = NULL;
+    weir_err err = read_options(given, &options);
+    if (err == WEIR_OK) {
+        err = find_policy(options.policy, options.heap, &ops);
+    }
+    if (err == WEIR_OK) {
+        err = find_book_heap(options.heap, &book_heap);
+    }
+    if (err != WEIR_OK) {
+        return err;
+    }
+    if (ops->ops_size != sizeof *ops || ops->policy_bytes > POLICY_BYTES_MAX) {
+        return weiri_fail(WEIR_E_INTERNAL, "policy %s: its table is of another build", ops->name);
+    }
+    layout at = lay_out(ops, book_heap);
+    if (!weiri_cache_fits(0, at.charged, options.memory_limit)) { /* M2 */
+        return weiri_fail(WEIR_E_LIMIT,
+                          "cache: %zu bytes asked for its records, 0 held, limit %llu", at.charged,
+                          (unsigned long long)options.memory_limit);
+    }
+    void *memory = NULL;
+    err = book_heap->ops->alloc(book_heap, at.asked, &memory);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    weir_cache *cache = memory;
+    memset(cache, 0, at.slab);
+    cache->book_heap = book_heap;
+    fill(cache, &options, &at);
+    err = build(cache, ops, &at);
+    if (err != WEIR_OK) {
+        book_heap->ops->free(book_heap, cache, at.asked);
+        return err;
+    }
+    *ret_cache = cache;
+    return WEIR_OK;
+}
+
+/* ---- ending one ---------------------------------------------------------------------------- */
+
+static void end(weir_cache *cache)
+{
+    weir_heap *book_heap = cache->book_heap;
+    if (cache->policy->ops->fini != NULL) {
+        cache->policy->ops->fini(cache->policy);
+    }
+    weiri_slab *slab = cache->records.slabs;
+    while (slab != NULL) {
+        weiri_slab *next = slab->next;
+        if (!slab->built_in) {
+            book_heap->ops->free(book_heap, slab, slab->asked);
+        }
+        slab = next;
+    }
+    pthread_cond_destroy(&cache->less);
+    pthread_mutex_destroy(&cache->lock);
+    book_heap->ops->free(book_heap, cache, cache->own_asked);
+}
+
+/* Once closed nobody but those with a live buffer in hand, or with bytes on the way, can come again: the
+ * one that finds none left ends the cache. Others have let go of the lock by then for the last time. */
+void weiri_cache_unlock(weir_cache *cache)
+{
+    bool last = cache->closed && cache->live_buffers == 0 && cache->idle == 0 &&
+                cache->transit == 0 && cache->pending_buffers == 0;
+    pthread_mutex_unlock(&cache->lock);
+    if (last) {
+        end(cache);
+    }
+}
+
+void weir_cache_destroy(weir_cache *cache)
+{
+    if (cache == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&cache->lock);
+    cache->closing = true;
+    weiri_cache_drop(cache, UINT64_MAX, false); /* M3: at once */
+    cache->closed = true;
+    weiri_cache_unlock(cache);
+}
+
+void weir_cache_clear(weir_cache *cache)
+{
+    pthread_mutex_lock(&cache->lock);
+    weiri_cache_drop(cache, UINT64_MAX, false);
+    weiri_cache_trim(cache, 0);
+    weiri_cache_unlock(cache);
+}
+
+/* ---- limits -------------------------------------------------------------------------------- */
+
+void weir_cache_limit_idle(weir_cache *cache, uint64_t cache_limit)
+{
+    pthread_mutex_lock(&cache->lock);
+    cache->cache_limit = cache_limit;
+    uint64_t excess = weiri_cache_excess(cache, WEIRI_AT_LIMIT, 0);
+    if (excess > 0) { /* M5, M1 */
+        weiri_cache_drop(cache, excess, true);
+    }
+    weiri_cache_unlock(cache);
+}
+
+weir_err weir_cache_limit_held(weir_cache *cache, uint64_t memory_limit)
+{
+    weir_err err = WEIR_OK;
+    pthread_mutex_lock(&cache->lock);
+    for (;;) {
+        uint64_t held = weiri_cache_held(cache);
+        if (weiri_cache_fits(held, 0, memory_limit)) { /* M2: only when it is kept already */
+            cache->memory_limit = memory_limit;
+            break;
+        }
+        if (cache->idle >
+            0) { /* M5: first what is needed; all of it where even that is not enough */
+            bool enough = weiri_cache_fits(held - cache->idle, 0, memory_limit);
+            weiri_cache_drop(cache, enough ? held - memory_limit : UINT64_MAX, true);
+            continue;
+        }
+        if (cache->leaving > 0 && weiri_cache_fits(held - cache->leaving, 0, memory_limit)) {
+            pthread_cond_wait(&cache->less, &cache->lock);
+            continue;
+        }
+        err = weiri_fail(
+            WEIR_E_LIMIT,
+            "memory_limit: %llu bytes are below the %llu held (%llu live); it stays %llu",
+            (unsigned long long)memory_limit, (unsigned long long)held,
+            (unsigned long long)cache->live, (unsigned long long)cache->memory_limit);
+        break;
+    }
+    weiri_cache_unlock(cache);
+    return err;
+}
+
+/* ---- what it says -------------------------------------------------------------------------- */
+
+void weir_cache_stats_read(weir_cache *cache, weir_cache_stats *ret_stats)
+{
+    weir_cache_stats stats = {.version = 1};
+    pthread_mutex_lock(&cache->lock);
+    stats.live_bytes = cache->live;
+    stats.idle_bytes = cache->idle;
+    stats.book_bytes = cache->book;
+    stats.transit_bytes = cache->transit;
+    stats.charged_bytes = cache->charged;
+    stats.held_bytes = weiri_cache_held(cache);
+    stats.pinned_bytes = cache->policy->pinned_bytes;
+    stats.live_peak_bytes = cache->live_peak;
+    stats.held_peak_bytes = cache->held_peak;
+    stats.cache_limit_bytes = cache->cache_limit;
+    stats.memory_limit_bytes = cache->memory_limit;
+    stats.live_buffers = cache->live_buffers;
+    stats.idle_buffers = cache->policy->idle_buffers;
+    stats.hits = cache->hits;
+    stats.misses = cache->misses;
+    stats.evictions = cache->evictions;
+    stats.evicted_bytes = cache->evicted_bytes;
+    stats.refusals = cache->refusals;
+    stats.heap_failures = cache->heap_failures;
+    pthread_mutex_unlock(&cache->lock);
+    size_t size = ret_stats->stats_size;
+    stats.stats_size = size;
+    memcpy(ret_stats, &stats, size < sizeof stats ? size : sizeof stats);
+}
+
+uint64_t weiri_cache_cost(weir_cache *cache, size_t bytes)
+{
+    const weiri_policy_ops *ops = cache->policy->ops;
+    uint64_t cost = ops->size(cache->policy, bytes > 0 ? bytes : 1);
+    pthread_mutex_lock(&cache->lock);
+    bool short_of = cache->records.free_count < ops->records;
+    pthread_mutex_unlock(&cache->lock);
+    if (short_of && cost <= UINT64_MAX - cache->slab_charged) {
+        cost += cache->slab_charged;
+    }
+    return cost;
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * take.c: how buffers are lent and come back, and in which order things are reserved, done and counted.
+ * The order is what the limit is made of (M2, M3):
+ *
+ *   taking: 1. reserve under the lock (transit) 2. call the heap without it 3. count as live
+ *           A failure withdraws the reservation.
+ *   giving: 1. count as on its way (transit) under the lock 2. call the heap 3. count it as gone
+ *
+ * So at every instant held is at least what the heap has handed out. What idle memory is made of is the
+ * policy's.
+ */
+#include "cache/cache.h"
+
+#include <string.h>
+
+/* ---- small things, lock held --------------------------------------------------------------- */
+
+void weiri_cache_peaks(weir_cache *cache)
+{
+    uint64_t held = weiri_cache_held(cache);
+    cache->held_peak = held > cache->held_peak ? held : cache->held_peak;
+    cache->live_peak = cache->live > cache->live_peak ? cache->live : cache->live_peak;
+}
+
+static weiri_sums sums_of(const weir_cache *cache, uint64_t asked)
+{
+    return (weiri_sums){
+        .live = cache->live,
+        .idle = cache->idle,
+        .held = weiri_cache_held(cache),
+        .cache_limit = cache->cache_limit,
+        .memory_limit = cache->memory_limit,
+        .asked = asked,
+    };
+}
+
+uint64_t weiri_cache_excess(weir_cache *cache, weiri_moment moment, uint64_t asked)
+{
+    if (cache->closing) {
+        return cache->idle;
+    }
+    if (cache->policy->ops->excess != NULL) {
+        weiri_sums sums = sums_of(cache, asked);
+        uint64_t excess = cache->policy->ops->excess(cache->policy, moment, &sums);
+        return excess < cache->idle ? excess : cache->idle;
+    }
+    return cache->idle > cache->cache_limit ? cache->idle - cache->cache_limit : 0; /* M1 */
+}
+
+/* ---- leaving: lock held, released between -------------------------------------------------- */
+
+static void free_records(weir_cache *cache, weiri_leaving *list)
+{
+    if (cache->policy->ops->release != NULL) {
+        cache->policy->ops->release(cache->policy, list);
+        return;
+    }
+    for (weiri_record *record = list->records; record != NULL; record = record->next) {
+        cache->heap->ops->free(cache->heap, record->buffer.memory, record->asked);
+    }
+}
+
+void weiri_cache_leave(weir_cache *cache, weiri_leaving *list)
+{
+    const weiri_policy_ops *ops = cache->policy->ops;
+    uint64_t buffers = 0;
+    for (weiri_record *record = list->records; record != NULL; record = record->next) {
+        buffers++;
+    }
+    cache->transit += list->bytes; /* still held: M2, M3 */
+    cache->leaving += list->bytes;
+    cache->leaving_buffers += buffers;
+    pthread_mutex_unlock(&cache->lock);
+    free_records(cache, list);
+    pthread_mutex_lock(&cache->lock);
+    uint64_t back = ops->left != NULL ? ops->left(cache->policy, list) : 0;
+    cache->transit -= list->bytes;
+    cache->leaving -= list->bytes;
+    cache->leaving_buffers -= buffers;
+    cache->idle += back;
+    while (list->records != NULL) {
+        weiri_record *record = list->records;
+        list->records = record->next;
+        weiri_records_put(&cache->records, record);
+    }
+    pthread_cond_broadcast(&cache->less);
+    /* One slab's worth of free records stays, or a buffer at a slab's edge would move it to and fro. */
+    weiri_cache_trim(cache, WEIRI_SLAB_BYTES / sizeof(weiri_record));
+}
+
+void weiri_cache_drop(weir_cache *cache, uint64_t bytes, bool evicts)
+{
+    weiri_leaving list = {0};
+    cache->policy->ops->drop(cache->policy, bytes, &list);
+    if (list.count == 0) {
+        return;
+    }
+    cache->idle -= list.bytes;
+    if (evicts) {
+        cache->evictions += list.count;
+        cache->evicted_bytes += list.bytes;
+    }
+    weiri_cache_leave(cache, &list);
+}
+
+void weiri_cache_trim(weir_cache *cache, uint64_t spare)
+{
+    weiri_slab *slab;
+    while ((slab = weiri_records_trim(&cache->records, spare)) != NULL) {
+        uint64_t charged = slab->charged;
+        cache->book -= charged;
+        cache->transit += charged;
+        cache->leaving += charged;
+        pthread_mutex_unlock(&cache->lock);
+        cache->book_heap->ops->free(cache->book_heap, slab, slab->asked);
+        pthread_mutex_lock(&cache->lock);
+        cache->transit -= charged;
+        cache->leaving -= charged;
+        pthread_cond_broadcast(&cache->less);
+    }
+}
+
+/* ---- the limit, lock held ------------------------------------------------------------------ */
+
+typedef enum verdict { GO, DROP, WAIT, REFUSE_BYTES, REFUSE_COUNT } verdict;
+
+/* What a take or a charge wants. */
+typedef struct want {
+    uint64_t bytes;   /* from the heap, or charged */
+    uint64_t records; /* besides, for a slab of records; 0 = not needed */
+    uint64_t buffers; /* 1 for a take */
+    uint64_t claimed; /* idle bytes that a place has claimed already */
+} want;
+
+/* Whether it may go on, and if not, what is to be done first; *ret_drop: how many idle bytes must go. */
+static verdict judge(weir_cache *cache, const want *w, uint64_t *ret_drop)
+{
+    uint64_t limit = cache->memory_limit;
+    uint64_t held = weiri_cache_held(cache);
+    uint64_t droppable = cache->idle - w->claimed;
+    uint64_t stays = held - droppable;
+    if (w->bytes > UINT64_MAX - w->records) {
+        return REFUSE_BYTES;
+    }
+    uint64_t asked = w->bytes + w->records;
+    *ret_drop = 1;
+    if (!weiri_cache_fits(stays, asked, limit)) { /* M2: refused before anything is dropped */
+        /* A record of an idle buffer will do where a slab of new ones does not fit: idle is never the
+         * cause of a refusal. Nor is what was idle and is leaving just now, in another thread. */
+        if (w->records > 0 && cache->policy->idle_buffers > 0 &&
+            weiri_cache_fits(stays, w->bytes, limit)) {
+            return DROP;
+        }
+        bool soon = weiri_cache_fits(stays - cache->leaving, asked, limit) ||
+                    (cache->leaving_buffers > 0 &&
+                     weiri_cache_fits(stays - cache->leaving, w->bytes, limit));
+        return cache->leaving > 0 && soon ? WAIT : REFUSE_BYTES;
+    }
+    uint64_t idle = cache->policy->idle_buffers;
+    uint64_t buffers = cache->live_buffers + idle + cache->leaving_buffers + cache->pending_buffers;
+    if (w->buffers > 0 && buffers >= cache->max_buffers) { /* M4 */
+        return idle > 0 ? DROP : cache->leaving_buffers > 0 ? WAIT : REFUSE_COUNT;
+    }
+    if (!weiri_cache_fits(held, asked, limit)) {
+        *ret_drop = held - (limit - asked);
+        return DROP;
+    }
+    *ret_drop = w->buffers > 0 ? weiri_cache_excess(cache, WEIRI_AT_MISS, w->bytes) : 0;
+    return *ret_drop > 0 ? DROP : GO;
+}
+
+static weir_err refuse(weir_cache *cache, verdict why, uint64_t asked)
+{
+    cache->refusals++;
+    if (why == REFUSE_COUNT) {
+        return weiri_fail(WEIR_E_LIMIT,
+                          "cache: %llu bytes asked, %llu buffers held, limit %llu buffers",
+                          (unsigned long long)asked, (unsigned long long)cache->live_buffers,
+                          (unsigned long long)cache->max_buffers);
+    }
+    return weiri_fail(WEIR_E_LIMIT,
+                      "cache: %llu bytes asked, %llu held (%llu live, %llu idle), limit %llu",
+                      (unsigned long long)asked, (unsigned long long)weiri_cache_held(cache),
+                      (unsigned long long)cache->live, (unsigned long long)cache->idle,
+                      (unsigned long long)cache->memory_limit);
+}
+
+/* ---- taking -------------------------------------------------------------------------------- */
+
+static uint64_t cancel(weir_cache *cache, weiri_record *record)
+{
+    if (cache->policy->ops->cancel != NULL) {
+        return cache->policy->ops->cancel(cache->policy, record);
+    }
+    weiri_records_put(&cache->records, record);
+    return 0;
+}
+
+/* The heap has refused: everything idle goes, what the device still works on is waited for (M2). Lock
+ * held, released between. */
+static void make_room(weir_cache *cache)
+{
+    cache->heap_failures++;
+    weiri_cache_drop(cache, UINT64_MAX, true);
+    pthread_mutex_unlock(&cache->lock);
+    (void)weiri_heap_synchronise(cache->heap); /* a failure shows itself in the second try */
+    pthread_mutex_lock(&cache->lock);
+}
+
+static weir_err add_slab(weir_cache *cache)
+{
+    weir_heap *heap = cache->book_heap;
+    void *memory = NULL;
+    cache->transit += cache->slab_charged;
+    weiri_cache_peaks(cache);
+    pthread_mutex_unlock(&cache->lock);
+    weir_err err = heap->ops->alloc(heap, WEIRI_SLAB_BYTES, &memory);
+    pthread_mutex_lock(&cache->lock);
+    cache->transit -= cache->slab_charged;
+    if (err == WEIR_OK) {
+        cache->book += cache->slab_charged;
+        weiri_records_add(&cache->records, memory, WEIRI_SLAB_BYTES, cache->slab_charged, false);
+    }
+    return err;
+}
+
+/* Finds what serves a request and reserves what must come from the heap for it. Lock held, released
+ * between; after each release all is judged anew. */
+static weir_err claim(weir_cache *cache, size_t bytes, weiri_place *ret_place, bool *ret_slab)
+{
+    bool retried = false;
+    for (;;) {
+        weiri_place place;
+        cache->policy->ops->place(cache->policy, bytes, &place);
+        if (place.record != NULL && place.from_heap == 0) {
+            *ret_place = place;
+            return WEIR_OK;
+        }
+        if (place.from_heap == UINT64_MAX && cache->memory_limit == WEIR_NO_LIMIT) {
+            cache->heap_failures++;
+            return weiri_fail(WEIR_E_NOMEM, "cache: %zu bytes asked, more than a heap can have",
+                              bytes);
+        }
+        want w = {place.from_heap, place.record == NULL ? cache->slab_charged : 0, 1,
+                  place.from_idle};
+        uint64_t to_drop = 0;
+        verdict v = judge(cache, &w, &to_drop);
+        if (v == GO && place.record != NULL) {
+            *ret_place = place;
+            return WEIR_OK;
+        }
+        if (place.record != NULL) {
+            (void)cancel(cache, place.record); /* sums are as before the place: not yet applied */
+        }
+        if (v == REFUSE_BYTES || v == REFUSE_COUNT) {
+            return refuse(cache, v, place.from_heap);
+        }
+        if (v == DROP) {
+            weiri_cache_drop(cache, to_drop, true);
+        } else if (v == WAIT) {
+            pthread_cond_wait(&cache->less, &cache->lock);
+        } else {
+            weir_err err = add_slab(cache);
+            if (err != WEIR_OK && retried) {
+                cache->heap_failures++;
+                return weiri_fail_prefix(WEIR_E_NOMEM, "cache: no memory for records: ");
+            }
+            if (err != WEIR_OK) {
+                retried = true;
+                make_room(cache);
+            }
+            *ret_slab = err == WEIR_OK || *ret_slab;
+        }
+    }
+}
+
+static weir_err acquire(weir_cache *cache, weiri_record *record)
+{
+    if (cache->policy->ops->acquire != NULL) {
+        return cache->policy->ops->acquire(cache->policy, record);
+    }
+    return cache->heap->ops->alloc(cache->heap, record->asked, &record->buffer.memory);
+}
+
+/* Brings what was reserved. Lock held, released between. */
+static weir_err fetch(weir_cache *cache, const weiri_place *place)
+{
+    cache->transit += place->from_heap; /* M2: reserved before it is there */
+    cache->pending_buffers++;
+    weiri_cache_peaks(cache);
+    pthread_mutex_unlock(&cache->lock);
+    weir_err err = acquire(cache, place->record);
+    pthread_mutex_lock(&cache->lock);
+    if (err != WEIR_OK) {
+        make_room(cache);
+        pthread_mutex_unlock(&cache->lock);
+        err = acquire(cache, place->record);
+        pthread_mutex_lock(&cache->lock);
+    }
+    cache->transit -= place->from_heap;
+    cache->pending_buffers--;
+    if (err == WEIR_OK) {
+        cache->live += place->from_heap;
+        cache->misses++;
+        return WEIR_OK;
+    }
+    cache->heap_failures++;
+    uint64_t back = cancel(cache, place->record);
+    cache->live -= back;
+    cache->idle += back;
+    return weiri_fail_prefix(WEIR_E_NOMEM, "cache: %llu bytes asked, %llu held, nothing idle: ",
+                             (unsigned long long)place->from_heap,
+                             (unsigned long long)weiri_cache_held(cache));
+}
+
+weir_err weir_cache_take(weir_cache *cache, size_t bytes, weir_buffer **ret_buffer)
+{
+    weiri_place place = {0};
+    bool slab = false;
+    bytes = bytes > 0 ? bytes : 1;
+    pthread_mutex_lock(&cache->lock);
+    weir_err err = claim(cache, bytes, &place, &slab);
+    if (err == WEIR_OK) {
+        cache->idle -= place.from_idle;
+        cache->live += place.from_idle;
+        if (place.from_heap == 0) {
+            cache->hits++;
+        } else {
+            err = fetch(cache, &place);
+        }
+    }
+    if (err == WEIR_OK) {
+        place.record->state = WEIRI_RECORD_LIVE;
+        atomic_store_explicit(&place.record->refs, 1, memory_order_relaxed);
+        cache->live_buffers++;
+        weiri_cache_peaks(cache);
+        uint64_t excess = weiri_cache_excess(cache, WEIRI_AT_TAKE, bytes);
+        if (excess > 0) {
+            weiri_cache_drop(cache, excess, true);
+        }
+    } else if (slab) {
+        weiri_cache_trim(cache, 0); /* M3: as before the call */
+    }
+    weiri_cache_unlock(cache);
+    if (err == WEIR_OK) {
+        *ret_buffer = &place.record->buffer;
+    }
+    return err;
+}
+
+/* ---- giving back --------------------------------------------------------------------------- */
+
+weir_buffer *weir_buffer_ref(weir_buffer *buffer)
+{
+    weiri_record *record = (weiri_record *)(void *)buffer;
+    atomic_fetch_add_explicit(&record->refs, 1, memory_order_relaxed);
+    return buffer;
+}
+
+static void give(weir_cache *cache, weiri_record *record)
+{
+    const weiri_policy_ops *ops = cache->policy->ops;
+    uint64_t charged = record->buffer.charged;
+    pthread_mutex_lock(&cache->lock);
+    cache->live_buffers--;
+    weiri_sums sums = sums_of(cache, charged);
+    bool kept = cache->closing        ? true /* put, and dropped at once */
+                : ops->admits != NULL ? ops->admits(cache->policy, &sums)
+                                      : charged <= cache->cache_limit;
+    if (kept) {
+        uint64_t moved = ops->put(cache->policy, record);
+        cache->live -= moved;
+        cache->idle += moved;
+        uint64_t excess = weiri_cache_excess(cache, WEIRI_AT_GIVE, charged);
+        if (excess > 0) { /* M1: before the lock is let go */
+            weiri_cache_drop(cache, excess, !cache->closing);
+        }
+    } else {
+        weiri_leaving list = {.records = record, .bytes = charged, .count = 1};
+        record->next = NULL;
+        record->state = WEIRI_RECORD_LEAVING;
+        cache->live -= charged;
+        weiri_cache_leave(cache, &list);
+    }
+    weiri_cache_unlock(cache);
+}
+
+void weir_buffer_unref(weir_buffer *buffer)
+{
+    if (buffer == NULL) {
+        return;
+    }
+    weiri_record *record = (weiri_record *)(void *)buffer;
+    if (atomic_fetch_sub_explicit(&record->refs, 1, memory_order_acq_rel) == 1) {
+        give(buffer->cache, record);
+    }
+}
+
+/* ---- charges ------------------------------------------------------------------------------- */
+
+weir_err weir_cache_charge(weir_cache *cache, uint64_t bytes)
+{
+    weir_err err = WEIR_OK;
+    want w = {.bytes = bytes};
+    pthread_mutex_lock(&cache->lock);
+    for (bool done = false; !done;) {
+        uint64_t to_drop = 0;
+        switch (judge(cache, &w, &to_drop)) {
+        case GO:
+            cache->charged += bytes;
+            weiri_cache_peaks(cache);
+            done = true;
+            break;
+        case DROP:
+            weiri_cache_drop(cache, to_drop, true);
+            break;
+        case WAIT:
+            pthread_cond_wait(&cache->less, &cache->lock);
+            break;
+        case REFUSE_BYTES:
+        case REFUSE_COUNT:
+            err = refuse(cache, REFUSE_BYTES, bytes);
+            done = true;
+            break;
+        }
+    }
+    weiri_cache_unlock(cache);
+    return err;
+}
+
+void weir_cache_uncharge(weir_cache *cache, uint64_t bytes)
+{
+    pthread_mutex_lock(&cache->lock);
+    cache->charged -= bytes < cache->charged ? bytes : cache->charged;
+    weiri_cache_unlock(cache);
+}
