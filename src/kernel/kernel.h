@@ -7,7 +7,7 @@
  * WEIR_SIMD=avx512|avx2|baseline forces one. To add a kernel: a line in kernels.def, the function in one
  * file. Every kernel's values must not depend on how calls cut the frames, and the tail of a row must
  * do what the vector body does: elementwise operations only, explicit WEIRI_FMA, sums over time in order,
- * sums over channels in the fixed tree of WEIRI_LANES. The build forbids contraction.
+ * sums over channels in the fixed tree of reference.c. The build forbids contraction.
  */
 #ifndef WEIRI_KERNEL_H
 #define WEIRI_KERNEL_H
@@ -15,6 +15,36 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Columns that a recurrence over time works on at once, at every level. */
+#define WEIRI_BLOCK 16
+
+/* Parameters of a recurrence: what a unit makes once from its settings. */
+#define WEIRI_SOS_MAX 12 /* sections */
+typedef enum weiri_sos_kind {
+    WEIRI_SOS_GENERAL, /* numerators (1, b1, b2) */
+    WEIRI_SOS_CIRCLE,  /* (1, b1, 1) */
+    WEIRI_SOS_BAND     /* (1, 0, -1) */
+} weiri_sos_kind;
+typedef struct weiri_sos_params {
+    int kind;
+    size_t sections; /* 1..WEIRI_SOS_MAX; state words: s1, s2 of each */
+    double gain;
+    double coefs[WEIRI_SOS_MAX][4]; /* b1, b2, -a1, -a2 */
+} weiri_sos_params;
+typedef struct weiri_ewma_params {
+    double alpha,
+        beta; /* beta = 1 - alpha; state words: weight, mean and, to standardize, variance */
+} weiri_ewma_params;
+
+/* A recurrence of kernels.def, as src/scan runs it. */
+typedef void weiri_recurrence_fn(const void *params,
+                                 double *state,
+                                 const void *in,
+                                 size_t in_stride,
+                                 void *out,
+                                 size_t out_stride,
+                                 size_t frames);
 
 typedef struct weiri_kernels {
     const char *level;
@@ -32,22 +62,32 @@ const weiri_kernels *weiri_kernels_at(size_t number);
 
 #ifdef WEIRI_LEVEL /* inside a kernel file */
 #define WEIRI_JOIN2(a, b) a##_##b
-#define WEIRI_JOIN(a, b) WEIRI_JOIN2(a, b)
-#define WEIRI_K(name) WEIRI_JOIN(weiri_k_##name, WEIRI_LEVEL)
+#define WEIRI_JOIN(a, b)  WEIRI_JOIN2(a, b)
+#define WEIRI_K(name)     WEIRI_JOIN(weiri_k_##name, WEIRI_LEVEL)
 #define X(ret, name, ...) ret WEIRI_K(name)(__VA_ARGS__);
 #include "kernel/kernels.def"
 #undef X
 
-/* Partial sums over channels: lane j sums channels j, j + 16, ...; then halves are added, 16 -> 1. The
- * same at every level. */
+/* Partial results over many values (but sums over channels: reference.c): lane j takes values j, j + 16, ...;
+ * then halves are joined, 16 -> 1. The same at every level. */
 #define WEIRI_LANES 16
+
+/* Before a loop whose iterations do not depend on each other, though out may be in: without it the
+ * compiler's test for overlap sends work in place to a scalar loop. */
+#if defined(__clang__)
+#define WEIRI_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define WEIRI_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define WEIRI_INDEPENDENT
+#endif
 
 /* a * b + c: one rounding where the level has the instruction, two where not. */
 #ifdef __FMA__
-#define WEIRI_FMA(a, b, c) __builtin_fma(a, b, c)
+#define WEIRI_FMA(a, b, c)  __builtin_fma(a, b, c)
 #define WEIRI_FMAF(a, b, c) __builtin_fmaf(a, b, c)
 #else
-#define WEIRI_FMA(a, b, c) ((a) * (b) + (c))
+#define WEIRI_FMA(a, b, c)  ((a) * (b) + (c))
 #define WEIRI_FMAF(a, b, c) ((a) * (b) + (c))
 #endif
 

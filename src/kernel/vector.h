@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * vector.h: one vector of doubles of the level's width, with a multiply-add that rounds exactly as
+ * WEIRI_FMA does, and loads and stores that widen and narrow f32 on the way. For kernels whose state
+ * must stay in registers; plain loops are left to the compiler. Not for headers: kernel files only.
+ */
+#ifndef WEIRI_VECTOR_H
+#define WEIRI_VECTOR_H
+
+#include "kernel/kernel.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#define WEIRI_VECTOR_DOUBLES (WEIRI_VECTOR / 8)
+
+/* Everything here is forced inline: vectors in registers have no calling convention that is the same at
+ * every level. */
+#define WEIRI_INLINE static inline __attribute__((always_inline))
+
+typedef double weiri_vd __attribute__((vector_size(WEIRI_VECTOR)));
+/* The same in memory that is aligned to its elements only. */
+typedef double weiri_vd_loose __attribute__((vector_size(WEIRI_VECTOR), aligned(8), may_alias));
+typedef float weiri_vf_loose __attribute__((vector_size(WEIRI_VECTOR / 2), aligned(4), may_alias));
+typedef float weiri_vf __attribute__((vector_size(WEIRI_VECTOR / 2)));
+
+WEIRI_INLINE weiri_vd weiri_vd_load_f64(const double *from)
+{
+    return *(const weiri_vd_loose *)from;
+}
+
+WEIRI_INLINE weiri_vd weiri_vd_load_f32(const float *from)
+{
+    weiri_vf narrow = *(const weiri_vf_loose *)from;
+    return __builtin_convertvector(narrow, weiri_vd);
+}
+
+WEIRI_INLINE void weiri_vd_store_f64(double *to, weiri_vd value)
+{
+    *(weiri_vd_loose *)to = value;
+}
+
+WEIRI_INLINE void weiri_vd_store_f32(float *to, weiri_vd value)
+{
+    weiri_vf narrow = __builtin_convertvector(value, weiri_vf);
+    *(weiri_vf_loose *)to = narrow;
+}
+
+WEIRI_INLINE weiri_vd weiri_vd_all(double value)
+{
+    return value - (weiri_vd){0}; /* - and not +: keeps the sign of -0 */
+}
+
+/* a * b + c, and a * b - c. */
+WEIRI_INLINE weiri_vd weiri_vd_fma(weiri_vd a, weiri_vd b, weiri_vd c)
+{
+#if defined(__AVX512F__)
+    return _mm512_fmadd_pd(a, b, c);
+#elif defined(__FMA__)
+    return _mm256_fmadd_pd(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+WEIRI_INLINE weiri_vd weiri_vd_fms(weiri_vd a, weiri_vd b, weiri_vd c)
+{
+#if defined(__AVX512F__)
+    return _mm512_fmsub_pd(a, b, c);
+#elif defined(__FMA__)
+    return _mm256_fmsub_pd(a, b, c);
+#else
+    return a * b - c;
+#endif
+}
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * recurrence.c: see recurrence.h.
+ *
+ * A block of columns goes through its kernel as if nothing could be missing. A sample that is not finite
+ * makes the state not finite, and it stays so; so the state at the end says whether there was one, and the
+ * clean case costs a look at a few words a block. Only then are the columns at fault done again from the
+ * state before: without their missing samples (which is what "held as if it had not come" means), moved
+ * together, through the same kernel, so that the bits are the same by construction.
+ *
+ * A finite sample that overflows the state would leave it infinite for ever: it is treated as missing. That
+ * is decided sample by sample, so a cut cannot change it.
+ */
+#include "scan/recurrence.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { N = WEIRI_BLOCK, CHUNK = 64 };
+
+/* Rows of a block on their own, for what must be padded or moved together. */
+typedef struct staging {
+    double in[CHUNK * N]; /* of either dtype */
+    double out[CHUNK * N];
+} staging;
+
+/* One block of one call. */
+typedef struct block {
+    weiri_recurrence *recurrence;
+    double *state;  /* [words x N] */
+    size_t first;   /* column */
+    size_t lanes;   /* columns here, <= N */
+    const void *in; /* of the first column */
+    void *out;
+    size_t frames;
+} block;
+
+size_t weiri_recurrence_state_words(size_t columns, size_t words)
+{
+    return (columns + N - 1) / N * N * words;
+}
+
+size_t weiri_recurrence_started_bytes(size_t columns)
+{
+    return (columns + N - 1) / N * N;
+}
+
+void weiri_recurrence_reset(weiri_recurrence *recurrence)
+{
+    memset(recurrence->state, 0,
+           weiri_recurrence_state_words(recurrence->columns, recurrence->words) * sizeof(double));
+    memset(recurrence->started, 0, weiri_recurrence_started_bytes(recurrence->columns));
+    recurrence->waiting = recurrence->start == NULL ? 0 : recurrence->columns;
+}
+
+/* ---- one value ------------------------------------------------------------------------------- */
+
+static double value_at(const block *b, size_t frame, size_t lane)
+{
+    size_t at = frame * b->recurrence->columns + lane;
+    return b->recurrence->value_bytes == 4 ? (double)((const float *)b->in)[at]
+                                           : ((const double *)b->in)[at];
+}
+
+static void put_missing(const block *b, size_t frame, size_t lane)
+{
+    const weiri_recurrence *recurrence = b->recurrence;
+    size_t at = frame * recurrence->columns + lane;
+    if (recurrence->value_bytes == 4) {
+        ((float *)b->out)[at] = NAN;
+    } else {
+        ((double *)b->out)[at] = (double)NAN;
+    }
+    recurrence->missing[(b->first + lane) / recurrence->inner % recurrence->channels]++;
+}
+
+/* Copies one value; both places in values. */
+static void
+move(const weiri_recurrence *recurrence, void *to, size_t to_at, const void *from, size_t at)
+{
+    if (recurrence->value_bytes == 4) {
+        ((float *)to)[to_at] = ((const float *)from)[at];
+    } else {
+        ((double *)to)[to_at] = ((const double *)from)[at];
+    }
+}
+
+/* S9: the steady state of the first sample that is not missing. */
+static void start_lane(const block *b, size_t lane, double first)
+{
+    weiri_recurrence *recurrence = b->recurrence;
+    for (size_t word = 0; word < recurrence->words; word++) {
+        b->state[word * N + lane] = recurrence->start[word] * first;
+    }
+    recurrence->started[b->first + lane] = 1;
+    recurrence->waiting--;
+}
+
+static bool is_waiting(const block *b, size_t lane)
+{
+    return b->recurrence->start != NULL && b->recurrence->started[b->first + lane] == 0;
+}
+
+static void unstart_lane(const block *b, size_t lane)
+{
+    for (size_t word = 0; word < b->recurrence->words; word++) {
+        b->state[word * N + lane] = 0.0;
+    }
+    b->recurrence->started[b->first + lane] = 0;
+    b->recurrence->waiting++;
+}
+
+/* ---- the clean way --------------------------------------------------------------------------- */
+
+/* The kernel over the whole block; the last block of a row is padded to N columns. */
+static void run_block(const block *b)
+{
+    const weiri_recurrence *recurrence = b->recurrence;
+    size_t columns = recurrence->columns, bytes = recurrence->value_bytes;
+    if (b->lanes == N) {
+        recurrence->run(recurrence->params, b->state, b->in, columns, b->out, columns, b->frames);
+        return;
+    }
+    staging rows;
+    memset(rows.in, 0, sizeof rows.in);
+    const unsigned char *in = b->in;
+    unsigned char *out = b->out;
+    for (size_t done = 0; done < b->frames; done += CHUNK) {
+        size_t some = b->frames - done < CHUNK ? b->frames - done : CHUNK;
+        for (size_t i = 0; i < some; i++) {
+            memcpy((unsigned char *)rows.in + i * N * bytes, in + (done + i) * columns * bytes,
+                   b->lanes * bytes);
+        }
+        recurrence->run(recurrence->params, b->state, rows.in, N, rows.out, N, some);
+        for (size_t i = 0; i < some; i++) {
+            memcpy(out + (done + i) * columns * bytes,
+                   (const unsigned char *)rows.out + i * N * bytes, b->lanes * bytes);
+        }
+    }
+}
+
+/* The lanes whose state is not finite, as bits. */
+static uint32_t broken_lanes(const block *b)
+{
+    double sums[N] = {0};
+    for (size_t word = 0; word < b->recurrence->words; word++) {
+        for (size_t lane = 0; lane < N; lane++) {
+            sums[lane] += 0.0 * b->state[word * N + lane];
+        }
+    }
+    uint32_t broken = 0;
+    for (size_t lane = 0; lane < b->lanes; lane++) {
+        broken |= sums[lane] == 0.0 ? 0 : 1u << lane;
+    }
+    return broken;
+}
+
+/* ---- with samples missing -------------------------------------------------------------------- */
+
+static void copy_lane(const block *b, double *to, const double *from, size_t lane)
+{
+    for (size_t word = 0; word < b->recurrence->words; word++) {
+        to[word * N + lane] = from[word * N + lane];
+    }
+}
+
+/* Sample by sample, for a lane whose state overflows on finite samples: such a sample counts as missing. */
+static void run_lane_slowly(const block *b, size_t lane)
+{
+    const weiri_recurrence *recurrence = b->recurrence;
+    for (size_t frame = 0; frame < b->frames; frame++) {
+        double x = value_at(b, frame, lane);
+        if (!isfinite(x)) {
+            put_missing(b, frame, lane);
+            continue;
+        }
+        double state[WEIRI_RECURRENCE_WORDS * N] = {0}, row_in[N] = {0}, row_out[N];
+        block one = *b;
+        one.state = state;
+        bool fresh = is_waiting(b, lane);
+        if (fresh) {
+            start_lane(&one, lane, x);
+        } else {
+            copy_lane(b, state, b->state, lane);
+        }
+        size_t at = frame * recurrence->columns + lane;
+        move(recurrence, row_in, lane, b->in, at);
+        recurrence->run(recurrence->params, state, row_in, N, row_out, N, 1);
+        if (broken_lanes(&one) == 0) {
+            copy_lane(b, b->state, state, lane);
+            move(recurrence, b->out, at, row_out, lane);
+        } else {
+            put_missing(b, frame, lane);
+            if (fresh) { /* nor was it the first sample, then */
+                unstart_lane(b, lane);
+            }
+        }
+    }
+}
+
+/* Moves the next `some` good samples of a lane, from *frame on, together into rows. */
+static void gather(const block *b, size_t lane, size_t *frame, size_t some, double *rows)
+{
+    for (size_t i = 0; i < some; i++, (*frame)++) {
+        while (!isfinite(value_at(b, *frame, lane))) {
+            (*frame)++;
+        }
+        move(b->recurrence, rows, i * N + lane, b->in, *frame * b->recurrence->columns + lane);
+    }
+}
+
+/* The other way. */
+static void scatter(const block *b, size_t lane, size_t *frame, size_t some, const double *rows)
+{
+    for (size_t i = 0; i < some; i++, (*frame)++) {
+        while (!isfinite(value_at(b, *frame, lane))) {
+            (*frame)++;
+        }
+        move(b->recurrence, b->out, *frame * b->recurrence->columns + lane, rows, i * N + lane);
+    }
+}
+
+/* The lanes of `together`, which all have `good` samples that are not missing: those samples moved
+ * together, through the kernel. Other lanes run on zeros in a state of their own. */
+static void run_lanes(const block *b, uint32_t together, size_t good)
+{
+    const weiri_recurrence *recurrence = b->recurrence;
+    double state[WEIRI_RECURRENCE_WORDS * N] = {0};
+    size_t next_in[N] = {0}, next_out[N] = {0};
+    uint32_t fresh = 0;
+    for (size_t lane = 0; lane < b->lanes; lane++) {
+        if ((together >> lane & 1) == 0) {
+            continue;
+        }
+        if (good > 0 && is_waiting(b, lane)) {
+            size_t frame = 0;
+            while (!isfinite(value_at(b, frame, lane))) {
+                frame++;
+            }
+            start_lane(b, lane, value_at(b, frame, lane));
+            fresh |= 1u << lane;
+        }
+        copy_lane(b, state, b->state, lane);
+    }
+    staging rows;
+    memset(rows.in, 0, sizeof rows.in);
+    for (size_t done = 0; done < good; done += CHUNK) {
+        size_t some = good - done < CHUNK ? good - done : CHUNK;
+        for (size_t lane = 0; lane < b->lanes; lane++) {
+            if ((together >> lane & 1) != 0) {
+                gather(b, lane, &next_in[lane], some, rows.in);
+            }
+        }
+        recurrence->run(recurrence->params, state, rows.in, N, rows.out, N, some);
+        for (size_t lane = 0; lane < b->lanes; lane++) {
+            if ((together >> lane & 1) != 0) {
+                scatter(b, lane, &next_out[lane], some, rows.out);
+            }
+        }
+    }
+    block ended = *b;
+    ended.state = state;
+    uint32_t broken = broken_lanes(&ended);
+    for (size_t lane = 0; lane < b->lanes; lane++) {
+        if ((together >> lane & 1) == 0) {
+            continue;
+        }
+        if ((broken >> lane & 1) != 0) {
+            if ((fresh >> lane & 1) != 0) {
+                unstart_lane(b, lane);
+            }
+            run_lane_slowly(b, lane);
+            continue;
+        }
+        copy_lane(b, b->state, state, lane);
+        for (size_t frame = 0; frame < b->frames; frame++) {
+            if (!isfinite(value_at(b, frame, lane))) {
+                put_missing(b, frame, lane);
+            }
+        }
+    }
+}
+
+/* Does the lanes of `again` once more; their state is as it was before the call. Lanes with as many
+ * missing samples as each other go together: a stretch blanked on all channels costs one pass. */
+static void run_again(const block *b, uint32_t again)
+{
+    size_t good[N] = {0};
+    for (size_t lane = 0; lane < b->lanes; lane++) {
+        for (size_t frame = 0; (again >> lane & 1) != 0 && frame < b->frames; frame++) {
+            good[lane] += isfinite(value_at(b, frame, lane)) ? 1 : 0;
+        }
+    }
+    while (again != 0) {
+        size_t lead = (size_t)__builtin_ctz(again);
+        uint32_t together = 0;
+        for (size_t lane = lead; lane < b->lanes; lane++) {
+            together |= good[lane] == good[lead] ? again & 1u << lane : 0;
+        }
+        run_lanes(b, together, good[lead]);
+        again &= ~together;
+    }
+}
+
+/* ---- all blocks ------------------------------------------------------------------------------ */
+
+/* Starts the lanes whose first sample of the stream is this tile's first; the others are for run_again,
+ * whose sample is not finite and breaks them. */
+static uint32_t start_lanes(const block *b)
+{
+    uint32_t started = 0;
+    for (size_t lane = 0; lane < b->lanes; lane++) {
+        if (b->recurrence->started[b->first + lane] == 0 && isfinite(value_at(b, 0, lane))) {
+            start_lane(b, lane, value_at(b, 0, lane));
+            started |= 1u << lane;
+        }
+    }
+    return started;
+}
+
+void weiri_recurrence_process(weiri_recurrence *recurrence,
+                              const void *in,
+                              void *out,
+                              size_t frames)
+{
+    if (frames == 0) {
+        return;
+    }
+    double held[WEIRI_RECURRENCE_WORDS * N];
+    size_t block_words = recurrence->words * N;
+    for (size_t first = 0; first < recurrence->columns; first += N) {
+        block b = {
+            .recurrence = recurrence,
+            .state = recurrence->state + first * recurrence->words,
+            .first = first,
+            .lanes = recurrence->columns - first < N ? recurrence->columns - first : N,
+            .in = (const unsigned char *)in + first * recurrence->value_bytes,
+            .out = (unsigned char *)out + first * recurrence->value_bytes,
+            .frames = frames,
+        };
+        uint32_t fresh = recurrence->waiting == 0 ? 0 : start_lanes(&b);
+        memcpy(held, b.state, block_words * sizeof(double));
+        run_block(&b);
+        uint32_t broken = broken_lanes(&b);
+        if (broken == 0) {
+            continue;
+        }
+        for (size_t lane = 0; lane < N; lane++) {
+            if ((broken >> lane & 1) == 0) {
+                continue;
+            }
+            copy_lane(&b, b.state, held, lane);
+            if ((fresh >> lane & 1) != 0) { /* run_again starts it */
+                unstart_lane(&b, lane);
+            }
+        }
+        run_again(&b, broken);
+    }
+}

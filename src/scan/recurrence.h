@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * recurrence.h: runs a recurrence over time, column by column, and hands its state from tile to tile.
+ * What every recurrence shares is here, once: blocks of columns, the first sample (S9), missing samples
+ * (S5). The arithmetic is a kernel's, what it means a unit's.
+ *
+ * A column's output depends on that column alone: whatever is missing in one, the others are bit-equal to
+ * the clean run.
+ */
+#ifndef WEIRI_RECURRENCE_H
+#define WEIRI_RECURRENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/kernel.h"
+
+/* Words of state a column that fit. */
+#define WEIRI_RECURRENCE_WORDS (2 * WEIRI_SOS_MAX)
+
+typedef struct weiri_recurrence {
+    weiri_recurrence_fn *run; /* of the dtype */
+    const void *params;       /* for run */
+    const double
+        *start;   /* [words]: times the first good sample = the state before it; NULL = zero */
+    size_t words; /* state a column, at most WEIRI_RECURRENCE_WORDS */
+    size_t columns;
+    size_t value_bytes; /* 4 or 8: f32 or f64, in and out */
+    /* Missing samples are counted at missing[column / inner % channels]. */
+    uint64_t *missing;
+    size_t inner, channels;
+    /* State, given by the unit. */
+    double *state;    /* weiri_recurrence_state_words() of them, [blocks x words x WEIRI_BLOCK] */
+    uint8_t *started; /* [columns rounded up to WEIRI_BLOCK] */
+    size_t waiting;   /* columns that have not started */
+} weiri_recurrence;
+
+size_t weiri_recurrence_state_words(size_t columns, size_t words);
+size_t weiri_recurrence_started_bytes(size_t columns);
+
+/* As before the first frame (S9). */
+void weiri_recurrence_reset(weiri_recurrence *recurrence);
+
+/* frames rows of in to out, which do not overlap. The result does not depend on how a stream is cut
+ * into calls (S1). */
+void weiri_recurrence_process(weiri_recurrence *recurrence,
+                              const void *in,
+                              void *out,
+                              size_t frames);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * abs.c: the magnitude of each value.
+ */
+#include "kernel/kernel.h"
+#include "unit/elementwise.h"
+
+static weir_err plan(const void *settings, weiri_unit_plan *plan)
+{
+    (void)settings;
+    (void)plan;
+    return WEIR_OK;
+}
+
+static void compute(const weiri_unit *unit, const void *in, void *out, size_t first, size_t count)
+{
+    (void)first;
+    if (unit->in->dtype == WEIR_F32) {
+        weiri_kernels_get()->abs_f32(in, out, count);
+    } else {
+        weiri_kernels_get()->abs_f64(in, out, count);
+    }
+}
+
+static void process(weiri_unit *unit,
+                    const weiri_tile *in,
+                    size_t *ret_consumed,
+                    weiri_tile *out,
+                    size_t *ret_produced)
+{
+    weiri_elementwise_process(unit, in, ret_consumed, out, ret_produced, compute);
+}
+
+static const weir_setting table[] = {{0}};
+
+const weiri_unit_ops weiri_unit_abs = {
+    .ops_size = sizeof(weiri_unit_ops),
+    .info = {.name = "abs",
+             .summary = "the magnitude of each value",
+             .flags = WEIR_UNIT_IN_PLACE,
+             .settings = table},
+    .plan = plan,
+    .process = process,
+};

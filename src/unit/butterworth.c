@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * butterworth.c: Butterworth filters: low-pass, high-pass, band-pass, band-stop.
+ */
+#include <math.h>
+
+#include "unit/elementwise.h"
+#include "unit/sos.h"
+
+typedef struct butterworth_settings {
+    int64_t order;
+    double cuton, cutoff; /* NAN = not given */
+    bool wn_hz;
+    const char *axis;
+} butterworth_settings;
+
+/* What the settings mean at a rate; edges in fractions of it. */
+typedef struct filter {
+    weiri_band band;
+    double low, high;
+} filter;
+
+static double edge(const butterworth_settings *settings, double frequency, double rate_hz)
+{
+    return settings->wn_hz ? frequency / rate_hz : frequency / 2.0;
+}
+
+static filter filter_of(const butterworth_settings *settings, double rate_hz)
+{
+    double cuton = edge(settings, settings->cuton, rate_hz);
+    double cutoff = edge(settings, settings->cutoff, rate_hz);
+    if (isnan(cuton)) {
+        return (filter){WEIRI_LOWPASS, 0.25, cutoff};
+    }
+    if (isnan(cutoff)) {
+        return (filter){WEIRI_HIGHPASS, cuton, 0.25};
+    }
+    return cuton < cutoff ? (filter){WEIRI_BANDPASS, cuton, cutoff}
+                          : (filter){WEIRI_BANDSTOP, cutoff, cuton};
+}
+
+static weir_err
+check_edge(const butterworth_settings *settings, const char *name, double frequency, double rate_hz)
+{
+    const char *unit = settings->wn_hz ? " Hz" : "";
+    double limit = settings->wn_hz ? rate_hz / 2.0 : 1.0;
+    if (frequency <= 0.0) {
+        return weiri_fail(WEIR_E_CHAIN, "%s: %.15g%s is not above 0", name, frequency, unit);
+    }
+    if (frequency >= limit) {
+        return weiri_fail(WEIR_E_CHAIN, "%s: %.15g%s is %s half the rate, %.15g%s", name, frequency,
+                          unit, frequency > limit ? "above" : "not below", limit, unit);
+    }
+    return WEIR_OK;
+}
+
+static weir_err plan(const void *settings, weiri_unit_plan *plan)
+{
+    const butterworth_settings *given = settings;
+    double rate_hz = plan->in->rate_hz;
+    weir_err err = weiri_axis_is_stream(plan->in, given->axis);
+    if (err == WEIR_OK && given->order == 0) {
+        weiri_notice(plan->notices, "butterworth: order 0 hands the signal on unfiltered");
+        return WEIR_OK;
+    }
+    if (err == WEIR_OK && isnan(given->cuton) && isnan(given->cutoff)) {
+        err =
+            weiri_fail(WEIR_E_CHAIN,
+                       "cutoff: neither cuton (high-pass) nor cutoff (low-pass) is given; order: 0 "
+                       "hands the signal on unfiltered");
+    }
+    if (err == WEIR_OK && !isnan(given->cuton)) {
+        err = check_edge(given, "cuton", given->cuton, rate_hz);
+    }
+    if (err == WEIR_OK && !isnan(given->cutoff)) {
+        err = check_edge(given, "cutoff", given->cutoff, rate_hz);
+    }
+    if (err == WEIR_OK && given->cuton == given->cutoff) {
+        err = weiri_fail(WEIR_E_CHAIN, "cutoff: %.15g%s is cuton too: no band is left",
+                         given->cutoff, given->wn_hz ? " Hz" : "");
+    }
+    if (err == WEIR_OK) {
+        weiri_band band = filter_of(given, rate_hz).band;
+        size_t order = (size_t)given->order;
+        plan->state_bytes = weiri_sos_bytes(
+            plan->in, band == WEIRI_LOWPASS || band == WEIRI_HIGHPASS ? (order + 1) / 2 : order);
+    }
+    return err;
+}
+
+static void init(weiri_unit *unit)
+{
+    const butterworth_settings *settings = unit->settings;
+    if (settings->order == 0) {
+        return;
+    }
+    filter wanted = filter_of(settings, unit->in->rate_hz);
+    weiri_zpk prototype = weiri_butterworth_prototype((int)settings->order);
+    weiri_sos_params sections;
+    weiri_design_sections(&prototype, wanted.band, wanted.low, wanted.high, &sections);
+    weiri_sos_init(unit, &sections);
+}
+
+static void process(weiri_unit *unit,
+                    const weiri_tile *in,
+                    size_t *ret_consumed,
+                    weiri_tile *out,
+                    size_t *ret_produced)
+{
+    const butterworth_settings *settings = unit->settings;
+    if (settings->order == 0) {
+        weiri_elementwise_process(unit, in, ret_consumed, out, ret_produced,
+                                  weiri_elementwise_copy);
+    } else {
+        weiri_sos_process(unit, in, ret_consumed, out, ret_produced);
+    }
+}
+
+static void reset(weiri_unit *unit)
+{
+    const butterworth_settings *settings = unit->settings;
+    if (settings->order != 0) {
+        weiri_sos_reset(unit);
+    }
+}
+
+static const weir_setting table[] = {
+    {.name = "order",
+     .type = WEIR_SETTING_INTEGER,
+     .min = 0,
+     .max = WEIRI_ORDER_MAX,
+     .offset = offsetof(butterworth_settings, order),
+     .help = "of the low-pass that the filter is made from; 0 hands the signal on unfiltered"},
+    {.name = "cuton",
+     .type = WEIR_SETTING_QUANTITY,
+     .kind = WEIR_FREQUENCY,
+     .preset = "null",
+     .offset = offsetof(butterworth_settings, cuton),
+     .help = "lower edge: alone a high-pass; below cutoff a band-pass, above it a band-stop"},
+    {.name = "cutoff",
+     .type = WEIR_SETTING_QUANTITY,
+     .kind = WEIR_FREQUENCY,
+     .preset = "null",
+     .offset = offsetof(butterworth_settings, cutoff),
+     .help = "upper edge: alone a low-pass"},
+    {.name = "wn_hz",
+     .type = WEIR_SETTING_BOOL,
+     .preset = "true",
+     .offset = offsetof(butterworth_settings, wn_hz),
+     .help = "false: edges are fractions of half the rate, plain numbers from 0 to 1"},
+    {.name = "axis",
+     .type = WEIR_SETTING_STRING,
+     .preset = "null",
+     .offset = offsetof(butterworth_settings, axis),
+     .help = "the stream's dimension, the only one there is for it"},
+    {.name = "coef_type",
+     .type = WEIR_SETTING_IGNORED,
+     .help = "of the reference: filters are always sections here"},
+    {.name = "use_fast_sosfilt",
+     .type = WEIR_SETTING_IGNORED,
+     .help = "of the reference's backend"},
+    {.name = "use_mlx_metal", .type = WEIR_SETTING_IGNORED, .help = "of the reference's backend"},
+    {.name = "mlx_metal_chunk_sizes",
+     .type = WEIR_SETTING_IGNORED,
+     .help = "of the reference's backend"},
+    {.name = "thread_min_bytes",
+     .type = WEIR_SETTING_IGNORED,
+     .help = "of the reference's backend"},
+    {.name = "fir_fft_min_taps",
+     .type = WEIR_SETTING_IGNORED,
+     .help = "of the reference's backend"},
+    {0},
+};
+
+const weiri_unit_ops weiri_unit_butterworth = {
+    .ops_size = sizeof(weiri_unit_ops),
+    .info = {.name = "butterworth",
+             .summary = "Butterworth filter: low-pass, high-pass, band-pass or band-stop",
+             .flags = WEIR_UNIT_STATEFUL,
+             .settings = table},
+    .settings_bytes = sizeof(butterworth_settings),
+    .plan = plan,
+    .init = init,
+    .process = process,
+    .reset = reset,
+};

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * common_reference.c: each channel less the mean or median of its group's channels in the same frame.
+ * Channels that are missing in a frame are left out of it (S5).
+ *
+ * A *set* is what is reduced together: a group's channels at one place of the other dimensions. Where the
+ * one group is all channels and they lie side by side, rows go to a kernel; all else, and rows with
+ * something missing, through tables of columns, by the same sum in the same order.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "kernel/kernel.h"
+#include "unit/elementwise.h"
+
+enum { MEAN, MEDIAN, PASSTHROUGH };
+
+typedef struct reference_settings {
+    int mode;
+    const char *axis;
+    bool include_current;
+    const weir_value *channel_groups; /* NULL = one group of all */
+} reference_settings;
+
+typedef struct reference_state {
+    size_t sets;       /* that have a reference */
+    size_t row;        /* columns of a set that lies in one piece, or 0: tables only */
+    uint32_t *members; /* [columns]: of one set behind the other, then those in none */
+    uint32_t *ends;    /* [sets]: where each ends in members */
+    double *values;    /* [columns]: of one set, gathered */
+    size_t columns;
+    size_t inner, channels; /* missing is counted at column / inner % channels */
+} reference_state;
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+static int dimension(const reference_settings *settings, const weir_spec *in)
+{
+    return weir_spec_dim(in, settings->axis == NULL ? "ch" : settings->axis);
+}
+
+static weir_err check_groups(const weir_value *groups, uint64_t channels, weiri_memory memory)
+{
+    if (groups->type != WEIR_VALUE_LIST) {
+        return weiri_fail(WEIR_E_CHAIN,
+                          "channel_groups: a list of lists of channel numbers is wanted");
+    }
+    bool *seen = memory.get(memory.user, (size_t)channels + 1);
+    if (seen == NULL) {
+        return WEIR_E_NOMEM;
+    }
+    for (size_t g = 0; g < groups->count; g++) {
+        const weir_value *group = &groups->items[g];
+        if (group->type != WEIR_VALUE_LIST) {
+            return weiri_fail(WEIR_E_CHAIN,
+                              "channel_groups: group %zu is not a list of channel numbers", g);
+        }
+        for (size_t i = 0; i < group->count; i++) {
+            double number = group->items[i].number;
+            if (group->items[i].type != WEIR_VALUE_NUMBER || number != floor(number) ||
+                number < 0.0 || number >= (double)channels) {
+                return weiri_fail(WEIR_E_CHAIN,
+                                  "channel_groups: '%s' in group %zu is not a channel number, "
+                                  "0 to %llu",
+                                  group->items[i].text == NULL ? "?" : group->items[i].text, g,
+                                  (unsigned long long)channels - 1);
+            }
+            if (seen[(size_t)number]) {
+                return weiri_fail(
+                    WEIR_E_CHAIN,
+                    "channel_groups: channel %.0f stands twice; groups do not overlap", number);
+            }
+            seen[(size_t)number] = true;
+        }
+    }
+    return WEIR_OK;
+}
+
+static reference_state *
+lay_out(const reference_settings *settings, const weir_spec *in, void *base, uint64_t *ret_bytes)
+{
+    weiri_carver carver = {.base = base};
+    int dim = dimension(settings, in);
+    weiri_split split = weiri_spec_split(in, dim);
+    size_t columns = (size_t)weir_spec_columns(in);
+    size_t groups = settings->channel_groups == NULL ? 1 : settings->channel_groups->count;
+    size_t sets = (size_t)(split.outer * split.inner) * groups;
+    reference_state *state = weiri_carve(&carver, 1, sizeof *state);
+    uint32_t *members = weiri_carve(&carver, columns, sizeof *members);
+    uint32_t *ends = weiri_carve(&carver, sets, sizeof *ends);
+    double *values = weiri_carve(&carver, columns, sizeof *values);
+    if (base != NULL) {
+        int ch = weir_spec_dim(in, "ch");
+        weiri_split counted = ch > 0 ? weiri_spec_split(in, ch) : (weiri_split){1, 1, columns};
+        bool in_pieces = settings->channel_groups == NULL && split.inner == 1;
+        *state = (reference_state){.sets = sets,
+                                   .row = in_pieces ? (size_t)split.size : 0,
+                                   .members = members,
+                                   .ends = ends,
+                                   .values = values,
+                                   .columns = columns,
+                                   .inner = (size_t)counted.inner,
+                                   .channels = (size_t)counted.size};
+    }
+    *ret_bytes = carver.used;
+    return state;
+}
+
+static weir_err plan(const void *settings, weiri_unit_plan *plan)
+{
+    const reference_settings *given = settings;
+    int dim = dimension(given, plan->in);
+    if (dim < 0) {
+        return weiri_fail(WEIR_E_CHAIN, "axis: the stream has no axis '%s'",
+                          given->axis == NULL ? "ch" : given->axis);
+    }
+    if (dim == 0) {
+        return weiri_fail(
+            WEIR_E_CHAIN,
+            "axis: '%s' is the stream's dimension; a reference is taken within a frame",
+            given->axis);
+    }
+    if (weir_spec_columns(plan->in) > UINT32_MAX) {
+        return weiri_fail(WEIR_E_CHAIN, "axis: more than %u values a frame", UINT32_MAX);
+    }
+    if (given->channel_groups != NULL) {
+        weir_err err = check_groups(given->channel_groups, plan->in->dims[dim].size, plan->memory);
+        if (err != WEIR_OK) {
+            return err;
+        }
+    }
+    if (given->mode != PASSTHROUGH) {
+        (void)lay_out(given, plan->in, NULL, &plan->state_bytes);
+    }
+    return WEIR_OK;
+}
+
+/* The columns that are in no set, behind the others. */
+static void add_others(reference_state *state, size_t at)
+{
+    memset(state->values, 0, state->columns * sizeof *state->values);
+    for (size_t i = 0; i < at; i++) {
+        state->values[state->members[i]] = 1.0;
+    }
+    for (size_t column = 0; column < state->columns; column++) {
+        if (state->values[column] == 0.0) {
+            state->members[at++] = (uint32_t)column;
+        }
+    }
+}
+
+static void init(weiri_unit *unit)
+{
+    const reference_settings *settings = unit->settings;
+    if (settings->mode == PASSTHROUGH) {
+        return;
+    }
+    uint64_t bytes;
+    reference_state *state = lay_out(settings, unit->in, unit->state, &bytes);
+    weiri_split split = weiri_spec_split(unit->in, dimension(settings, unit->in));
+    const weir_value *groups = settings->channel_groups;
+    size_t group_count = groups == NULL ? 1 : groups->count;
+    size_t at = 0, set = 0;
+    for (uint64_t place = 0; place < split.outer * split.inner; place++) {
+        uint64_t base = place / split.inner * split.size * split.inner + place % split.inner;
+        for (size_t g = 0; g < group_count; g++) {
+            size_t count = groups == NULL ? (size_t)split.size : groups->items[g].count;
+            for (size_t i = 0; i < count; i++) {
+                uint64_t channel = groups == NULL ? i : (uint64_t)groups->items[g].items[i].number;
+                state->members[at++] = (uint32_t)(base + channel * split.inner);
+            }
+            state->ends[set++] = (uint32_t)at;
+        }
+    }
+    add_others(state, at);
+}
+
+/* ---- one set --------------------------------------------------------------------------------- */
+
+/* The k-th smallest, k from 0; reorders. Middle of three as pivot: no luck in it, the same answer in the
+ * same frame however the stream is cut. */
+static double select_nth(double *values, size_t count, size_t k)
+{
+    size_t low = 0, high = count - 1;
+    while (low < high) {
+        double a = values[low], b = values[low + (high - low) / 2], c = values[high];
+        double pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
+        size_t i = low, j = high;
+        while (i <= j) {
+            while (values[i] < pivot) {
+                i++;
+            }
+            while (pivot < values[j]) {
+                j--;
+            }
+            if (i <= j) {
+                double swapped = values[i];
+                values[i] = values[j];
+                values[j] = swapped;
+                i++;
+                if (j-- == 0) {
+                    break;
+                }
+            }
+        }
+        if (j != SIZE_MAX && k <= j) {
+            high = j;
+        } else if (k >= i) {
+            low = i;
+        } else {
+            break;
+        }
+    }
+    return values[k];
+}
+
+static double median(double *values, size_t count)
+{
+    double upper = select_nth(values, count, count / 2);
+    if (count % 2 == 1) {
+        return upper;
+    }
+    double lower = values[0]; /* all before count / 2 are <= upper now */
+    for (size_t i = 1; i < count / 2; i++) {
+        lower = values[i] > lower ? values[i] : lower;
+    }
+    double sum = lower + upper;
+    return isfinite(sum) ? sum / 2.0 : lower / 2.0 + upper / 2.0;
+}
+
+/* N / (N - 1) turns x - mean of all into x - mean of the others. The reference implementation does the
+ * same to the median, and so does this (S2). */
+static double gain_of(const reference_settings *settings, size_t good)
+{
+    return settings->include_current ? 1.0 : (double)good / (double)(good - 1);
+}
+
+/* A set's values of one frame, gathered in the stream's dtype for a mean, where the missing ones are 0 so
+ * that each keeps its place in the tree (S1), and the good ones in float64 for a median. Returns how many
+ * are good. */
+static size_t gather(const weiri_unit *unit, const uint32_t *members, size_t count, const void *in)
+{
+    const reference_settings *settings = unit->settings;
+    const reference_state *state = unit->state;
+    bool f32 = unit->in->dtype == WEIR_F32;
+    size_t good = 0;
+    for (size_t i = 0; i < count; i++) {
+        double x = f32 ? (double)((const float *)in)[members[i]] : ((const double *)in)[members[i]];
+        bool finite = isfinite(x);
+        if (settings->mode == MEDIAN) {
+            state->values[good] = x;
+        } else if (f32) {
+            ((float *)state->values)[i] = finite ? (float)x : 0.0f;
+        } else {
+            state->values[i] = finite ? x : 0.0;
+        }
+        good += finite ? 1 : 0;
+    }
+    return good;
+}
+
+/* (x - reference) * gain as the kernel does it; NaN where x is missing. */
+static void subtract(weiri_unit *unit,
+                     const uint32_t *members,
+                     size_t count,
+                     const void *in,
+                     void *out,
+                     double reference,
+                     double gain)
+{
+    const reference_state *state = unit->state;
+    uint64_t *missing = unit->missing;
+    float reference32 = (float)reference, gain32 = (float)gain;
+    bool f32 = unit->in->dtype == WEIR_F32;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t at = members[i];
+        bool finite;
+        if (f32) {
+            float x = ((const float *)in)[at];
+            finite = isfinite(x);
+            ((float *)out)[at] = finite ? (x - reference32) * gain32 : NAN;
+        } else {
+            double x = ((const double *)in)[at];
+            finite = isfinite(x);
+            ((double *)out)[at] = finite ? (x - reference) * gain : (double)NAN;
+        }
+        if (!finite) {
+            missing[at / state->inner % state->channels]++;
+        }
+    }
+}
+
+static double reference_of(const weiri_unit *unit, size_t count, size_t good)
+{
+    const reference_settings *settings = unit->settings;
+    const reference_state *state = unit->state;
+    if (settings->mode == MEDIAN) {
+        return median(state->values, good);
+    }
+    if (unit->in->dtype == WEIR_F32) {
+        return (double)(weiri_kernels_get()->sum_f32((const float *)state->values, count) /
+                        (float)good);
+    }
+    return weiri_kernels_get()->sum_f64(state->values, count) / (double)good;
+}
+
+/* One set of one frame; in may be out. On its own a channel has no others, and stays as it is. */
+static void
+reference_set(weiri_unit *unit, const uint32_t *members, size_t count, const void *in, void *out)
+{
+    const reference_settings *settings = unit->settings;
+    size_t good = gather(unit, members, count, in);
+    bool has_others = good > (settings->include_current ? 0u : 1u);
+    subtract(unit, members, count, in, out, has_others ? reference_of(unit, count, good) : 0.0,
+             has_others ? gain_of(settings, good) : 1.0);
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+/* All sets of one frame, and what is in none. */
+static void reference_frame(weiri_unit *unit, const void *in, void *out)
+{
+    const reference_state *state = unit->state;
+    size_t first = 0;
+    for (size_t set = 0; set < state->sets; set++) {
+        reference_set(unit, state->members + first, state->ends[set] - first, in, out);
+        first = state->ends[set];
+    }
+    subtract(unit, state->members + first, state->columns - first, in, out, 0.0, 1.0);
+}
+
+/* Rows that are sets in one piece: by the kernel, but for those with something missing. */
+static void reference_rows(weiri_unit *unit, const void *in, void *out, size_t rows)
+{
+    const weiri_kernels *kernels = weiri_kernels_get();
+    const reference_state *state = unit->state;
+    size_t bytes = state->row * weir_dtype_bytes(unit->in->dtype);
+    double gain = gain_of(unit->settings, state->row);
+    const unsigned char *from = in;
+    unsigned char *to = out;
+    for (size_t row = 0; row < rows; row++) {
+        row +=
+            unit->in->dtype == WEIR_F32
+                ? kernels->reference_f32((const void *)(from + row * bytes),
+                                         (void *)(to + row * bytes), rows - row, state->row, gain)
+                : kernels->reference_f64((const void *)(from + row * bytes),
+                                         (void *)(to + row * bytes), rows - row, state->row, gain);
+        if (row < rows) {
+            /* the frame it is in, seen so that the row's members lie where they lie */
+            size_t set = row % state->sets, first = set * state->row;
+            size_t frame = (row - set) * bytes;
+            reference_set(unit, state->members + first, state->row, from + frame, to + frame);
+        }
+    }
+}
+
+static void process(weiri_unit *unit,
+                    const weiri_tile *in,
+                    size_t *ret_consumed,
+                    weiri_tile *out,
+                    size_t *ret_produced)
+{
+    const reference_settings *settings = unit->settings;
+    const reference_state *state = unit->state;
+    if (settings->mode == PASSTHROUGH) {
+        weiri_elementwise_process(unit, in, ret_consumed, out, ret_produced,
+                                  weiri_elementwise_copy);
+        return;
+    }
+    size_t frames = in->frames < out->frames ? in->frames : out->frames;
+    if (state->row > (settings->include_current ? 0u : 1u) && settings->mode == MEAN) {
+        reference_rows(unit, in->data, out->data, frames * state->sets);
+    } else {
+        size_t frame_bytes = (size_t)weir_spec_frame_bytes(unit->in);
+        for (size_t frame = 0; frame < frames; frame++) {
+            reference_frame(unit, (const unsigned char *)in->data + frame * frame_bytes,
+                            (unsigned char *)out->data + frame * frame_bytes);
+        }
+    }
+    *ret_consumed = *ret_produced = frames;
+}
+
+static const weir_choice modes[] = {
+    {"mean", NULL}, {"median", NULL}, {"passthrough", NULL}, {NULL, NULL}};
+
+static const weir_setting table[] = {
+    {.name = "mode",
+     .type = WEIR_SETTING_ENUM,
+     .preset = "mean",
+     .choices = modes,
+     .offset = offsetof(reference_settings, mode),
+     .help = "what of the group's channels is subtracted"},
+    {.name = "include_current",
+     .type = WEIR_SETTING_BOOL,
+     .preset = "true",
+     .offset = offsetof(reference_settings, include_current),
+     .help = "false: a channel is not in its own reference"},
+    {.name = "channel_groups",
+     .type = WEIR_SETTING_ANY,
+     .preset = "null",
+     .offset = offsetof(reference_settings, channel_groups),
+     .help =
+         "lists of channel numbers from 0, a reference each; channels in none stay as they are"},
+    {.name = "axis",
+     .type = WEIR_SETTING_STRING,
+     .preset = "null",
+     .offset = offsetof(reference_settings, axis),
+     .help = "the axis whose entries are channels; null = ch"},
+    {0},
+};
+
+const weiri_unit_ops weiri_unit_common_reference = {
+    .ops_size = sizeof(weiri_unit_ops),
+    .info = {.name = "common_reference",
+             .summary = "each channel less the mean or median of all, or of its group",
+             .flags = WEIR_UNIT_COUPLES_CHANNELS | WEIR_UNIT_IN_PLACE,
+             .settings = table},
+    .settings_bytes = sizeof(reference_settings),
+    .plan = plan,
+    .init = init,
+    .process = process,
+};

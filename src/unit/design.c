@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * design.c: see design.h. The frequency scale is such that the bilinear transform is z = (1 + s) / (1 - s),
+ * so an edge f (a fraction of the rate) lies at s = i tan(pi f).
+ */
+#include "unit/design.h"
+
+#include <float.h>
+#include <math.h>
+
+/* ---- roots ----------------------------------------------------------------------------------- */
+
+static void add(weiri_roots *roots, double complex root)
+{
+    /* a conjugate pair is kept by its upper half */
+    roots->root[roots->count++] = cimag(root) < 0.0 ? conj(root) : root;
+}
+
+static bool is_pair(double complex root)
+{
+    return cimag(root) != 0.0;
+}
+
+static size_t degree(const weiri_roots *roots)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < roots->count; i++) {
+        count += is_pair(roots->root[i]) ? 2 : 1;
+    }
+    return count;
+}
+
+/* prod(at - root), over both of a pair. */
+static double product(const weiri_roots *roots, double at)
+{
+    double result = 1.0;
+    for (size_t i = 0; i < roots->count; i++) {
+        double complex d = at - roots->root[i];
+        result *= is_pair(roots->root[i]) ? creal(d) * creal(d) + cimag(d) * cimag(d) : creal(d);
+    }
+    return result;
+}
+
+/* ---- prototype and bands --------------------------------------------------------------------- */
+
+weiri_zpk weiri_butterworth_prototype(int order)
+{
+    weiri_zpk zpk = {.gain = 1.0};
+    for (int k = 0; k < order / 2; k++) {
+        double angle = M_PI * (2 * k + 1) / (2 * order); /* from the imaginary axis */
+        add(&zpk.poles, -sin(angle) + cos(angle) * I);
+    }
+    if (order % 2 == 1) {
+        add(&zpk.poles, -1.0);
+    }
+    return zpk;
+}
+
+/* The two s with s^2 - 2 half s + centre^2 = 0 where `half` stands for itself and, if not real, its
+ * conjugate. The smaller one comes from the product, since the difference would cancel in a wide band. */
+static void add_band_roots(weiri_roots *roots, double complex half, double centre)
+{
+    double complex root = csqrt(half * half - centre * centre);
+    if (!is_pair(half) && creal(half) * creal(half) < centre * centre) {
+        double real = creal(half);
+        add(roots, real + sqrt(centre * centre - real * real) * I);
+        return;
+    }
+    double complex one = half + root, other = half - root;
+    double complex large = cabs(one) >= cabs(other) ? one : other;
+    double complex small = centre * centre / large;
+    if (!is_pair(half)) {
+        large = creal(large);
+        small = creal(small);
+    }
+    add(roots, large);
+    add(roots, small);
+}
+
+/* Low-pass at 1 -> the band; low and high warped. */
+static weiri_zpk to_band(const weiri_zpk *from, weiri_band band, double low, double high)
+{
+    weiri_zpk to = {.gain = from->gain};
+    double width = high - low, centre = sqrt(low) * sqrt(high);
+    size_t more = degree(&from->poles) - degree(&from->zeros); /* zeros at infinity */
+    double edge = band == WEIRI_HIGHPASS ? low : high;
+    const weiri_roots *sources[2] = {&from->zeros, &from->poles};
+    weiri_roots *targets[2] = {&to.zeros, &to.poles};
+    for (int which = 0; which < 2; which++) {
+        for (size_t i = 0; i < sources[which]->count; i++) {
+            double complex root = sources[which]->root[i];
+            switch (band) {
+            case WEIRI_LOWPASS:
+                add(targets[which], root * edge);
+                break;
+            case WEIRI_HIGHPASS:
+                add(targets[which], edge / root);
+                break;
+            case WEIRI_BANDPASS:
+                add_band_roots(targets[which], root * (width / 2.0), centre);
+                break;
+            case WEIRI_BANDSTOP:
+                add_band_roots(targets[which], width / 2.0 / root, centre);
+                break;
+            }
+        }
+    }
+    for (size_t i = 0; i < more && band != WEIRI_LOWPASS; i++) {
+        add(&to.zeros, band == WEIRI_BANDSTOP ? centre * I : 0.0);
+    }
+    if (band == WEIRI_LOWPASS) {
+        to.gain *= pow(edge, (double)more);
+    } else if (band == WEIRI_BANDPASS) {
+        to.gain *= pow(width, (double)more);
+    } else {
+        to.gain *= product(&from->zeros, 0.0) / product(&from->poles, 0.0);
+    }
+    return to;
+}
+
+static weiri_zpk to_digital(const weiri_zpk *from)
+{
+    weiri_zpk to = {.gain = from->gain * product(&from->zeros, 1.0) / product(&from->poles, 1.0)};
+    size_t more = degree(&from->poles) - degree(&from->zeros);
+    for (size_t i = 0; i < from->zeros.count; i++) {
+        add(&to.zeros, (1.0 + from->zeros.root[i]) / (1.0 - from->zeros.root[i]));
+    }
+    for (size_t i = 0; i < from->poles.count; i++) {
+        add(&to.poles, (1.0 + from->poles.root[i]) / (1.0 - from->poles.root[i]));
+    }
+    for (size_t i = 0; i < more; i++) {
+        add(&to.zeros, -1.0);
+    }
+    return to;
+}
+
+/* ---- pairs ----------------------------------------------------------------------------------- */
+
+/* One factor z^2 + c1 z + c2, or z + c1 with c2 = 0; near: where its (upper) root lies. */
+typedef struct factor {
+    double c1, c2;
+    double complex near;
+    bool single;
+} factor;
+
+static factor pair_factor(double complex root)
+{
+    double real = creal(root), imag = cimag(root);
+    return (factor){-2.0 * real, real * real + imag * imag, root, false};
+}
+
+/* Factors of all roots. Reals are paired smallest with largest: a zero at -1 with one at 1. The
+ * single one, where the degree is odd, comes last. */
+static size_t factors(const weiri_roots *roots, factor *ret_factors)
+{
+    double reals[2 * WEIRI_ORDER_MAX];
+    size_t count = 0, real_count = 0;
+    for (size_t i = 0; i < roots->count; i++) {
+        if (is_pair(roots->root[i])) {
+            ret_factors[count++] = pair_factor(roots->root[i]);
+        } else {
+            size_t at = real_count++;
+            for (; at > 0 && reals[at - 1] > creal(roots->root[i]); at--) {
+                reals[at] = reals[at - 1];
+            }
+            reals[at] = creal(roots->root[i]);
+        }
+    }
+    for (size_t i = 0; i < real_count / 2; i++) {
+        double low = reals[i], high = reals[real_count - 1 - i];
+        ret_factors[count++] = (factor){-(low + high), low * high, high, false};
+    }
+    if (real_count % 2 == 1) {
+        double middle = reals[real_count / 2];
+        ret_factors[count++] = (factor){-middle, 0.0, middle, true};
+    }
+    return count;
+}
+
+static double sharpness(const factor *poles)
+{
+    return fabs(1.0 - cabs(poles->near));
+}
+
+void weiri_design_sections(const weiri_zpk *prototype,
+                           weiri_band band,
+                           double low,
+                           double high,
+                           weiri_sos_params *ret_sections)
+{
+    weiri_zpk analogue = to_band(prototype, band, tan(M_PI * low), tan(M_PI * high));
+    weiri_zpk digital = to_digital(&analogue);
+    factor poles[WEIRI_SOS_MAX + 1], zeros[WEIRI_SOS_MAX + 1];
+    size_t count = factors(&digital.poles, poles);
+    size_t left = factors(&digital.zeros, zeros);
+    /* sharpest first to choose zeros, and last to run: what it amplifies is then small already */
+    for (size_t i = 1; i < count; i++) {
+        factor moved = poles[i];
+        size_t at = i;
+        for (; at > 0 && sharpness(&poles[at - 1]) > sharpness(&moved); at--) {
+            poles[at] = poles[at - 1];
+        }
+        poles[at] = moved;
+    }
+    bool circle = true, band_pass = true;
+    for (size_t i = 0; i < count; i++) {
+        size_t best = SIZE_MAX;
+        for (size_t j = 0; j < left; j++) {
+            if (zeros[j].single == poles[i].single &&
+                (best == SIZE_MAX ||
+                 cabs(zeros[j].near - poles[i].near) < cabs(zeros[best].near - poles[i].near))) {
+                best = j;
+            }
+        }
+        const factor *zero = &zeros[best];
+        double *coefs = ret_sections->coefs[count - 1 - i];
+        coefs[0] = zero->c1;
+        /* a zero on the unit circle is there for good, whatever its rounding says */
+        coefs[1] = fabs(zero->c2 - 1.0) < 16.0 * DBL_EPSILON ? 1.0 : zero->c2;
+        coefs[2] = -poles[i].c1;
+        coefs[3] = -poles[i].c2;
+        circle = circle && coefs[1] == 1.0;
+        band_pass = band_pass && coefs[0] == 0.0 && coefs[1] == -1.0;
+        zeros[best] = zeros[--left];
+    }
+    ret_sections->sections = count;
+    ret_sections->gain = digital.gain;
+    ret_sections->kind = band_pass ? WEIRI_SOS_BAND : circle ? WEIRI_SOS_CIRCLE : WEIRI_SOS_GENERAL;
+}
+
+void weiri_sos_steady_state(const weiri_sos_params *sections, double *ret_state)
+{
+    double x = sections->gain;
+    for (size_t i = 0; i < sections->sections; i++) {
+        const double *c = sections->coefs[i];
+        double y = x * ((1.0 + c[0]) + c[1]) / ((1.0 - c[2]) - c[3]);
+        ret_state[2 * i] = y - x;
+        ret_state[2 * i + 1] = c[1] * x + c[3] * y;
+        x = y;
+    }
+}

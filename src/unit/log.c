@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * log.c: the logarithm of each value. What has none gives -inf (|x| < DBL_MIN) or NaN (below that), which
+ * the next unit treats as missing (S5).
+ */
+#include <float.h>
+#include <math.h>
+
+#include "kernel/kernel.h"
+#include "unit/elementwise.h"
+
+typedef struct log_settings {
+    double base;
+    bool clip_zero;
+} log_settings;
+
+static weir_err plan(const void *settings, weiri_unit_plan *plan)
+{
+    const log_settings *given = settings;
+    (void)plan;
+    if (given->base == 1.0) {
+        return weiri_fail(WEIR_E_CHAIN, "base: 1 has no logarithm");
+    }
+    return WEIR_OK;
+}
+
+static void compute(const weiri_unit *unit, const void *in, void *out, size_t first, size_t count)
+{
+    const log_settings *settings = unit->settings;
+    double divisor = log(settings->base);
+    double least = (double)-INFINITY;
+    (void)first;
+    if (unit->in->dtype == WEIR_F32) {
+        least = settings->clip_zero ? (double)FLT_MIN : least;
+        weiri_kernels_get()->log_f32(in, out, count, divisor, least);
+    } else {
+        least = settings->clip_zero ? DBL_MIN : least;
+        weiri_kernels_get()->log_f64(in, out, count, divisor, least);
+    }
+}
+
+static void process(weiri_unit *unit,
+                    const weiri_tile *in,
+                    size_t *ret_consumed,
+                    weiri_tile *out,
+                    size_t *ret_produced)
+{
+    weiri_elementwise_process(unit, in, ret_consumed, out, ret_produced, compute);
+}
+
+static const weir_setting table[] = {
+    {.name = "base",
+     .type = WEIR_SETTING_NUMBER,
+     .preset = "10",
+     .min = 1e-300,
+     .max = 1e300,
+     .offset = offsetof(log_settings, base),
+     .help = "of the logarithm; not 1"},
+    {.name = "clip_zero",
+     .type = WEIR_SETTING_BOOL,
+     .preset = "false",
+     .offset = offsetof(log_settings, clip_zero),
+     .help = "raise values below it to the smallest normal number of the dtype first"},
+    {0},
+};
+
+const weiri_unit_ops weiri_unit_log = {
+    .ops_size = sizeof(weiri_unit_ops),
+    .info = {.name = "log",
+             .summary = "the logarithm of each value",
+             .flags = WEIR_UNIT_IN_PLACE,
+             .settings = table},
+    .settings_bytes = sizeof(log_settings),
+    .plan = plan,
+    .process = process,
+};

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pow.c: each value to a constant power. 2, 0.5, 1 and -1 are a product, a root, the value and a quotient,
+ * each rounded once in the stream's dtype; all else is libm's pow in float64.
+ */
+#include "kernel/kernel.h"
+#include "unit/elementwise.h"
+
+typedef struct pow_settings {
+    double exponent;
+} pow_settings;
+
+static weir_err plan(const void *settings, weiri_unit_plan *plan)
+{
+    (void)settings;
+    (void)plan;
+    return WEIR_OK;
+}
+
+static void compute(const weiri_unit *unit, const void *in, void *out, size_t first, size_t count)
+{
+    const weiri_kernels *kernels = weiri_kernels_get();
+    double exponent = ((const pow_settings *)unit->settings)->exponent;
+    (void)first;
+    if (unit->in->dtype == WEIR_F32) {
+        if (exponent == 2.0) {
+            kernels->square_f32(in, out, count);
+        } else if (exponent == 0.5) {
+            kernels->root_f32(in, out, count);
+        } else if (exponent == 1.0) {
+            kernels->copy_f32(in, out, count);
+        } else if (exponent == -1.0) {
+            kernels->reciprocal_f32(in, out, count);
+        } else {
+            kernels->power_f32(in, out, count, exponent);
+        }
+    } else {
+        if (exponent == 2.0) {
+            kernels->square_f64(in, out, count);
+        } else if (exponent == 0.5) {
+            kernels->root_f64(in, out, count);
+        } else if (exponent == 1.0) {
+            kernels->copy_f64(in, out, count);
+        } else if (exponent == -1.0) {
+            kernels->reciprocal_f64(in, out, count);
+        } else {
+            kernels->power_f64(in, out, count, exponent);
+        }
+    }
+}
+
+static void process(weiri_unit *unit,
+                    const weiri_tile *in,
+                    size_t *ret_consumed,
+                    weiri_tile *out,
+                    size_t *ret_produced)
+{
+    weiri_elementwise_process(unit, in, ret_consumed, out, ret_produced, compute);
+}
+
+static const weir_setting table[] = {
+    {.name = "exponent",
+     .type = WEIR_SETTING_NUMBER,
+     .preset = "2",
+     .offset = offsetof(pow_settings, exponent),
+     .help = "the power; 2 squares"},
+    {0},
+};
+
+const weiri_unit_ops weiri_unit_pow = {
+    .ops_size = sizeof(weiri_unit_ops),
+    .info = {.name = "pow",
+             .summary = "each value to a constant power",
+             .flags = WEIR_UNIT_IN_PLACE,
+             .settings = table},
+    .settings_bytes = sizeof(pow_settings),
+    .plan = plan,
+    .process = process,
+};
