@@ -87,7 +87,9 @@ static double column_x(const frame *f, const plot_column *column)
 
 static void put_band(FILE *file, const frame *f, const plot_panel *panel, const char *colour)
 {
-    fprintf(file, "<path fill=\"%s\" fill-opacity=\"0.32\" stroke=\"none\" d=\"", colour);
+    fprintf(file,
+            "<path fill=\"%s\" fill-opacity=\"0.3\" stroke=\"%s\" stroke-opacity=\"0.45\" d=\"",
+            colour, colour);
     for (size_t from = next_full(panel, 0); from < PLOT_COLUMNS;) {
         size_t end = run_end(panel, from);
         char verb = 'M';
