@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * convert.c: from values as they lie in a file to rows of a tile: byte order, 24 bits, physical scale.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "recording/reader.h"
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define HOST_BIG true
+#else
+#define HOST_BIG false
+#endif
+
+#define BYTES(name, bytes, dtype) bytes,
+static const unsigned char coding_bytes[] = {WEIRI_CODING_LIST(BYTES)};
+#define DTYPE(name, bytes, dtype) dtype,
+static const weir_dtype coding_dtype[] = {WEIRI_CODING_LIST(DTYPE)};
+
+size_t weiri_stored_bytes(weiri_stored stored)
+{
+    return coding_bytes[stored.coding];
+}
+
+weir_dtype weiri_stored_dtype(weiri_stored stored)
+{
+    return coding_dtype[stored.coding];
+}
+
+static bool swapped(weiri_stored stored)
+{
+    return stored.big_endian != HOST_BIG && coding_bytes[stored.coding] > 1;
+}
+
+bool weiri_stored_is(weiri_stored stored, weir_dtype dtype)
+{
+    return weiri_stored_dtype(stored) == dtype && stored.coding != WEIRI_CODING_I24 &&
+           !swapped(stored);
+}
+
+weir_err weiri_stored_parse(const char *text, weiri_stored *ret_stored)
+{
+    static const struct {
+        const char *name;
+        weiri_coding coding;
+    } names[] = {
+        {"u1", WEIRI_CODING_U8},     {"u2", WEIRI_CODING_U16},      {"i2", WEIRI_CODING_I16},
+        {"i3", WEIRI_CODING_I24},    {"i4", WEIRI_CODING_I32},      {"f4", WEIRI_CODING_F32},
+        {"f8", WEIRI_CODING_F64},    {"u8", WEIRI_CODING_U8},       {"u16", WEIRI_CODING_U16},
+        {"i16", WEIRI_CODING_I16},   {"i24", WEIRI_CODING_I24},     {"i32", WEIRI_CODING_I32},
+        {"f32", WEIRI_CODING_F32},   {"f64", WEIRI_CODING_F64},     {"uint8", WEIRI_CODING_U8},
+        {"int24", WEIRI_CODING_I24}, {"uint16", WEIRI_CODING_U16},  {"int16", WEIRI_CODING_I16},
+        {"int32", WEIRI_CODING_I32}, {"float32", WEIRI_CODING_F32}, {"float64", WEIRI_CODING_F64},
+    };
+    weiri_stored stored = {.big_endian = HOST_BIG};
+    const char *name = text;
+    if (*name == '<' || *name == '>') {
+        stored.big_endian = *name == '>';
+        name++;
+    } else if (*name == '=' || *name == '|') {
+        name++;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        /* numpy's u8 is 64 bits wide, ours 8: behind a byte order it is numpy's. */
+        bool numpys = name != text && strcmp(name, "u8") == 0;
+        if (!numpys && weiri_equal_blind(name, names[i].name)) {
+            stored.coding = names[i].coding;
+            *ret_stored = stored;
+            return WEIR_OK;
+        }
+    }
+    return weiri_fail(WEIR_E_USAGE,
+                      "dtype %.40s: not read; there are u8 u16 i16 i24 i32 f32 f64, with < or > "
+                      "before them for the byte order",
+                      text);
+}
+
+bool weiri_scale_fits_f32(const weiri_scale *scale, weiri_stored stored)
+{
+    static const double low[] = {0, 0, -32768, -8388608, -2147483648.0, 0, 0};
+    static const double high[] = {255, 65535, 32767, 8388607, 2147483647.0, 0, 0};
+    if (stored.coding == WEIRI_CODING_F32 || stored.coding == WEIRI_CODING_F64) {
+        return false;
+    }
+    double step = fabs(scale->numer / scale->denom);
+    double most = 0;
+    for (int end = 0; end < 2; end++) {
+        double count = end ? high[stored.coding] : low[stored.coding];
+        double value = fabs((count - scale->base) * scale->numer / scale->denom + scale->offset);
+        most = value > most ? value : most;
+    }
+    /* Neighbours stay apart where the spacing of f32 at the largest value is smaller than a step; where
+     * it is as large, ties could merge two. A hair is left for the rounding of the scale itself. */
+    if (!(most < 3e38)) {
+        return false;
+    }
+    double spacing = (double)(nextafterf((float)most, INFINITY) - (float)most);
+    bool whole =
+        step == 1.0 && scale->offset == floor(scale->offset) && scale->base == floor(scale->base);
+    return spacing * (1 + 1e-6) < step || (whole && most <= 16777216.0);
+}
+
+/* ---- loads ------------------------------------------------------------------------------------ */
+
+static inline uint8_t load_U8(const unsigned char *from, bool swap)
+{
+    (void)swap;
+    return *from;
+}
+
+static inline uint16_t load_U16(const unsigned char *from, bool swap)
+{
+    uint16_t bits;
+    memcpy(&bits, from, sizeof bits);
+    return swap ? __builtin_bswap16(bits) : bits;
+}
+
+static inline int16_t load_I16(const unsigned char *from, bool swap)
+{
+    return (int16_t)load_U16(from, swap);
+}
+
+static inline int32_t load_I24(const unsigned char *from, bool swap)
+{
+    bool big = swap != HOST_BIG;
+    uint32_t bits =
+        big ? (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8
+            : (uint32_t)from[2] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[0] << 8;
+    return (int32_t)bits >> 8;
+}
+
+static inline uint32_t load_bits32(const unsigned char *from, bool swap)
+{
+    uint32_t bits;
+    memcpy(&bits, from, sizeof bits);
+    return swap ? __builtin_bswap32(bits) : bits;
+}
+
+static inline int32_t load_I32(const unsigned char *from, bool swap)
+{
+    return (int32_t)load_bits32(from, swap);
+}
+
+static inline float load_F32(const unsigned char *from, bool swap)
+{
+    uint32_t bits = load_bits32(from, swap);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline double load_F64(const unsigned char *from, bool swap)
+{
+    uint64_t bits;
+    memcpy(&bits, from, sizeof bits);
+    bits = swap ? __builtin_bswap64(bits) : bits;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* ---- loops: one a coding and target ------------------------------------------------------------ */
+
+/* Dense runs have their own copy of the loop, with constant steps, so that it becomes vectors: 256
+ * channels of i16 at 30 kHz would otherwise cost more than the filters behind them. */
+#define LOOP(load, width, type, swap)                                                              \
+    do {                                                                                           \
+        type *to = run->to;                                                                        \
+        const unsigned char *from = run->from;                                                     \
+        if (run->from_step == (width) && run->to_step == 1 && !(swap)) {                           \
+            for (size_t i = 0; i < count; i++) {                                                   \
+                to[i] = (type)load(from + i * (width), false);                                     \
+            }                                                                                      \
+        } else {                                                                                   \
+            size_t from_step = run->from_step, to_step = run->to_step;                             \
+            for (size_t i = 0; i < count; i++) {                                                   \
+                to[i * to_step] = (type)load(from + i * from_step, swap);                          \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
+
+#define SCALED(load, type, swap)                                                                   \
+    do {                                                                                           \
+        type *to = run->to;                                                                        \
+        const unsigned char *from = run->from;                                                     \
+        size_t from_step = run->from_step, to_step = run->to_step;                                 \
+        const weiri_scale scale = *run->scale;                                                     \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            double value = (double)load(from + i * from_step, swap) - scale.base;                  \
+            to[i * to_step] = (type)(value * scale.numer / scale.denom + scale.offset);            \
+        }                                                                                          \
+    } while (0)
+
+#define CODING_LOOP(name, width, dtype_of)                                                         \
+    static void convert_##name(const weiri_run *run, size_t count)                                 \
+    {                                                                                              \
+        const bool swap = swapped(run->stored);                                                    \
+        if (run->scale && run->dtype == WEIR_F32) {                                                \
+            SCALED(load_##name, float, swap);                                                      \
+        } else if (run->scale) {                                                                   \
+            SCALED(load_##name, double, swap);                                                     \
+        } else if (run->dtype == WEIR_F32) {                                                       \
+            LOOP(load_##name, width, float, swap);                                                 \
+        } else if (run->dtype == WEIR_F64) {                                                       \
+            LOOP(load_##name, width, double, swap);                                                \
+        } else {                                                                                   \
+            OWN_##name(load_##name, width, swap);                                                  \
+        }                                                                                          \
+    }
+#define OWN_U8(load, width, swap)  LOOP(load, width, uint8_t, swap)
+#define OWN_U16(load, width, swap) LOOP(load, width, uint16_t, swap)
+#define OWN_I16(load, width, swap) LOOP(load, width, int16_t, swap)
+#define OWN_I24(load, width, swap) LOOP(load, width, int32_t, swap)
+#define OWN_I32(load, width, swap) LOOP(load, width, int32_t, swap)
+#define OWN_F32(load, width, swap) (void)0 /* F32 and F64 are handled above */
+#define OWN_F64(load, width, swap) (void)0
+WEIRI_CODING_LIST(CODING_LOOP)
+
+void weiri_convert(const weiri_run *run, size_t count)
+{
+#define CONVERT(name, bytes, dtype) convert_##name,
+    static void (*const loops[])(const weiri_run *, size_t) = {WEIRI_CODING_LIST(CONVERT)};
+    loops[run->stored.coding](run, count);
+}

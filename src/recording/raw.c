@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * raw.c: values row by row behind a fixed offset, with nothing that says what they are. In: as options
+ * state. Out: in the host's byte order, with a side file that says what they are.
+ */
+#include <string.h>
+
+#include "recording/reader.h"
+
+static weir_err missing(const weiri_reader *reader, const char *option, const char *what)
+{
+    return weiri_fail(WEIR_E_USAGE, "%s: a raw file does not say its %s; state it by %s",
+                      reader->path, what, option);
+}
+
+/* A file must hold whole frames: where it does not, an option is more likely wrong than its tail. */
+static weir_err check_size(const weiri_reader *reader, uint64_t frame_bytes)
+{
+    uint64_t size = reader->input.size;
+    if (size < reader->data_offset) {
+        return weiri_malformed(reader, size, "the file ends here, before the offset of %llu bytes",
+                               (unsigned long long)reader->data_offset);
+    }
+    uint64_t rest = (size - reader->data_offset) % frame_bytes;
+    if (rest != 0) {
+        return weiri_malformed(
+            reader, size - rest,
+            "ends within a frame: found %llu bytes, expected %llu (%llu channels "
+            "of %zu bytes); are dtype, channels and offset right?",
+            (unsigned long long)rest, (unsigned long long)frame_bytes,
+            (unsigned long long)reader->channel_count, weiri_stored_bytes(reader->stored));
+    }
+    return WEIR_OK;
+}
+
+static weir_err raw_open(weiri_reader *reader)
+{
+    const weir_recording_options *options = reader->options;
+    if (options->dtype == NULL) {
+        return missing(reader, "--dtype", "dtype");
+    }
+    if (options->channels_in_file == 0) {
+        return missing(reader, "--channels-in-file", "number of channels");
+    }
+    if (options->channels_in_file > WEIRI_MAX_CHANNELS) {
+        return weiri_fail(WEIR_E_USAGE, "%s: %llu channels: at most %u", reader->path,
+                          (unsigned long long)options->channels_in_file, WEIRI_MAX_CHANNELS);
+    }
+    weir_err err = weiri_stored_parse(options->dtype, &reader->stored);
+    if (err != WEIR_OK) {
+        return weiri_fail_prefix(err, "%s: ", reader->path);
+    }
+    err = weiri_reader_need_rate(reader);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    reader->channel_count = options->channels_in_file;
+    reader->data_offset = options->offset_bytes;
+    uint64_t frame_bytes = reader->channel_count * weiri_stored_bytes(reader->stored);
+    return reader->input.pipe ? WEIR_OK : check_size(reader, frame_bytes);
+}
+
+static weir_err raw_layout(weiri_reader *reader)
+{
+    uint64_t frame_bytes = reader->channel_count * weiri_stored_bytes(reader->stored);
+    weiri_reader_segment(reader, 0,
+                         reader->input.pipe
+                             ? WEIR_FRAMES_UNKNOWN
+                             : (reader->input.size - reader->data_offset) / frame_bytes);
+    return WEIR_OK;
+}
+
+const weiri_format_ops weiri_format_raw = {
+    .ops_size = sizeof(weiri_format_ops),
+    .info = {.name = "raw",
+             .summary =
+                 "interleaved values; needs --dtype, --channels-in-file, --rate (and --offset)",
+             .extensions = ".raw .dat .bin",
+             .reads = true,
+             .writes = true},
+    .open = raw_open,
+    .layout = raw_layout,
+    .plan = weiri_rows_plan,
+    .read = weiri_rows_read,
+};

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * reader.h: how a format is written. A format is one file that ends in its descriptor, plus one line in
+ * formats.def. It knows where values lie in its file and nothing else: opening, selection by channel and
+ * time, conversion to rows, segments, notices, part files, side files and renaming belong to this room's
+ * shared files (recording.c select.c reader.c input.c convert.c writer.c sidefile.c).
+ *
+ * Nothing here grows with a recording (M6): rows go into the caller's tile, buffers are planned, lists
+ * are capped with a count of the rest. Inputs are read, never mapped.
+ */
+#ifndef WEIRI_READER_H
+#define WEIRI_READER_H
+
+#include <weir/recording.h>
+
+#include "base/base.h"
+#include "cache/arena.h"
+
+#define WEIRI_MAX_CHANNELS (1u << 20) /* of a file; a header that claims more is malformed */
+#define WEIRI_MAX_SEGMENTS 64         /* entries of info.segments; the rest is counted */
+#define WEIRI_BLOCK_BYTES  (256u * 1024u)
+
+/* ---- input.c: bytes of a file or a pipe ------------------------------------------------------- */
+
+typedef struct weiri_input {
+    int fd; /* -1 = none */
+    bool owned;
+    bool pipe;        /* cannot go back */
+    uint64_t size;    /* WEIR_FRAMES_UNKNOWN of a pipe */
+    uint64_t at;      /* of a pipe: bytes read so far */
+    const char *name; /* for messages */
+} weiri_input;
+
+/* WEIR_E_IO: cannot be opened; it is a folder. "-" is standard input. */
+weir_err weiri_input_open(const char *path, weiri_input *ret_input);
+void weiri_input_close(weiri_input *input);
+/* Reads at an offset (a pipe: not before what was read) until `bytes` are there or the input ends. A
+ * pipe may stop earlier, at a whole number of `unit` bytes, so that a live stream is not held back.
+ * WEIR_E_IO; WEIR_E_INTERRUPTED: a signal ended the wait. */
+weir_err weiri_input_read(
+    weiri_input *input, uint64_t offset, void *to, size_t bytes, size_t unit, size_t *ret_bytes);
+
+/* ---- convert.c: from stored values to rows ----------------------------------------------------- */
+
+/* How a value lies in a file: X(NAME, bytes, dtype of its counts). */
+#define WEIRI_CODING_LIST(X)                                                                       \
+    X(U8, 1, WEIR_U8)                                                                              \
+    X(U16, 2, WEIR_U16)                                                                            \
+    X(I16, 2, WEIR_I16)                                                                            \
+    X(I24, 3, WEIR_I32)                                                                            \
+    X(I32, 4, WEIR_I32)                                                                            \
+    X(F32, 4, WEIR_F32)                                                                            \
+    X(F64, 8, WEIR_F64)
+
+#define WEIRI_CODING_ENUM(name, bytes, dtype) WEIRI_CODING_##name,
+typedef enum weiri_coding { WEIRI_CODING_LIST(WEIRI_CODING_ENUM) WEIRI_CODINGS } weiri_coding;
+
+typedef struct weiri_stored {
+    weiri_coding coding;
+    bool big_endian;
+} weiri_stored;
+
+size_t weiri_stored_bytes(weiri_stored stored);
+weir_dtype weiri_stored_dtype(weiri_stored stored);
+/* Whether values can go to rows of that dtype byte by byte. */
+bool weiri_stored_is(weiri_stored stored, weir_dtype dtype);
+/* "i16", "<i2", ">int16", "i24". WEIR_E_USAGE names what there is. */
+weir_err weiri_stored_parse(const char *text, weiri_stored *ret_stored);
+
+/* Physical value = (count - base) * numer / denom + offset, in double. */
+typedef struct weiri_scale {
+    double base, numer, denom, offset; /* denom 0: stored values are physical as they are */
+} weiri_scale;
+
+/* Whether every count within the coding's range stays distinct as f32. */
+bool weiri_scale_fits_f32(const weiri_scale *scale, weiri_stored stored);
+
+/* One run of values that lie from_step bytes apart, to to_step values apart. dtype: that of the counts
+ * (without scale), F32 or F64. */
+typedef struct weiri_run {
+    weiri_stored stored;
+    const unsigned char *from;
+    size_t from_step;
+    const weiri_scale *scale; /* NULL = counts */
+    weir_dtype dtype;
+    void *to;
+    size_t to_step;
+} weiri_run;
+void weiri_convert(const weiri_run *run, size_t count);
+
+/* ---- a reader ----------------------------------------------------------------------------------- */
+
+typedef struct weiri_channel {
+    const char *label; /* unique once weir_recording_open is through */
+    const char *unit;  /* "" = none stated */
+    double rate_hz;
+    weiri_scale scale;
+    uint64_t place; /* the format's own */
+} weiri_channel;
+
+struct weiri_format_ops;
+
+typedef struct weiri_reader {
+    weir_source source;
+    weir_source_info info;
+    const struct weiri_format_ops *format;
+    const weir_recording_options *options; /* while opening */
+    const char *path;
+    weiri_input input;
+    weiri_arena arena;
+    weiri_notices notices;
+
+    /* From open(). */
+    uint64_t channel_count;
+    uint64_t inner; /* values a channel in one frame: 1, but for arrays of more dimensions */
+    weiri_channel *channels; /* NULL: no labels and units, counts are the values, one rate */
+    double rate_hz;          /* where channels is NULL */
+    weiri_stored stored;
+    const char *start_time; /* ISO 8601 or NULL */
+    uint64_t data_offset;   /* of the first frame: for the helpers below */
+    void *own;
+
+    /* From the selection; in info.spec as well. */
+    const uint32_t *picks; /* channels by number; NULL = all in order */
+    uint64_t pick_count;
+    double from_s, to_s; /* time window from the first frame; INFINITY = open end */
+    int64_t first_ns;    /* start of the first segment */
+    bool laid_out;       /* it is known */
+
+    /* Position. */
+    weir_segment *segments; /* those of info */
+    weir_segment current;
+    uint64_t segment;  /* its number */
+    uint64_t index;    /* next frame within it */
+    uint64_t left;     /* frames of it that are still to be delivered */
+    uint64_t upcoming; /* segments begun so far */
+    bool ended;
+
+    /* From start(). */
+    unsigned char *buffer;
+    uint64_t tile_frames;
+    uint64_t loaded, loaded_end; /* frames that a helper's buffer holds */
+} weiri_reader;
+
+/* A format's functions. Reading and writing are optional: NULL = not possible. */
+typedef struct weiri_format_ops {
+    size_t ops_size; /* sizeof(weiri_format_ops) */
+    weir_format_info info;
+    const char *scheme; /* path prefix of what is no file ("synthetic:"), or NULL */
+
+    /* Whether a file with such first bytes is of this format. NULL: only its name tells. */
+    bool (*probe)(const unsigned char *first, size_t count);
+    /* Reads and checks the header: channels, coding, start time. WEIR_E_RECORDING, WEIR_E_USAGE. */
+    weir_err (*open)(weiri_reader *reader);
+    /* Channels are picked, info.spec stands (and may be given more dimensions): says the segments by
+     * weiri_reader_segment, in order. */
+    weir_err (*layout)(weiri_reader *reader);
+    /* Goes to segment `number` (from 0, in order): fills reader->current. WEIR_E_RECORDING. NULL: there
+     * is one only, that of layout(). */
+    weir_err (*segment)(weiri_reader *reader, uint64_t number, bool *ret_any);
+    /* Bytes of buffer for tiles of that length. */
+    weir_err (*plan)(const weiri_reader *reader, uint64_t tile_frames, uint64_t *ret_bytes);
+    /* Up to `frames` frames of the current segment from `index` on, in physical values (or counts) of
+     * the picked channels, to rows. Fewer are fine; 0 = the input ends here. Calls go forward. */
+    weir_err (*read)(
+        weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t *ret_frames);
+
+    /* Bytes before the first row of a file that is written; 0 = none. */
+    size_t (*head_bytes)(const weir_spec *spec);
+    /* Writes that head for so many rows. */
+    void (*head)(const weir_spec *spec, uint64_t rows, char *text, size_t bytes);
+    /* WEIR_E_USAGE: what of such a stream it cannot hold. NULL: holds all. */
+    weir_err (*holds)(const weir_spec *spec, bool to_pipe);
+} weiri_format_ops;
+
+#define X(name) extern const weiri_format_ops weiri_format_##name;
+#include "recording/formats.def"
+#undef X
+
+/* By name, WEIR_E_USAGE names the nearest; by the end of a path's name, or NULL. */
+weir_err weiri_format_find(const char *name, const weiri_format_ops **ret_format);
+const weiri_format_ops *weiri_format_by_name(const char *path, bool to_write);
+
+/* "PATH: offset N: ..." as WEIR_E_RECORDING. */
+weir_err weiri_malformed(const weiri_reader *reader, uint64_t offset, const char *format, ...)
+    WEIRI_PRINTF(3, 4);
+
+/* From the arena, with the cache's refusal as the error. */
+weir_err weiri_reader_get(weiri_reader *reader, uint64_t count, size_t size, void *ret_pointer);
+
+/* A text of count bytes, cut at its ends, as UTF-8 (what is not is taken as Latin-1). */
+weir_err
+weiri_reader_text(weiri_reader *reader, const char *bytes, size_t count, const char **ret_text);
+
+bool weiri_is_utf8(const char *bytes, size_t count);
+
+/* Checks --rate where the format has none of its own. */
+weir_err weiri_reader_need_rate(weiri_reader *reader);
+
+/* layout(): one segment; the selection's window is laid over it. frames may be unknown. */
+void weiri_reader_segment(weiri_reader *reader, int64_t start_ns, uint64_t frames);
+
+/* select.c: picks, labels made unique, rate and dtype, info.spec; window. */
+weir_err weiri_reader_select(weiri_reader *reader);
+/* The part of a segment that lies within the window: first index and frames. */
+void weiri_reader_window(const weiri_reader *reader,
+                         const weir_segment *segment,
+                         uint64_t *ret_first,
+                         uint64_t *ret_frames);
+
+/* reader.c: the table that makes a reader a source. */
+extern const weir_source_ops weiri_reader_ops;
+
+/* Helpers for plan() and read(): frames that lie one behind the other from data_offset on ... */
+weir_err weiri_rows_plan(const weiri_reader *reader, uint64_t tile_frames, uint64_t *ret_bytes);
+weir_err weiri_rows_read(
+    weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t *ret_frames);
+/* ... and runs of one column each: place() says the offset of a column's frame, and how many frames
+ * follow it there. */
+typedef uint64_t (*weiri_place)(const weiri_reader *reader,
+                                uint64_t column,
+                                uint64_t index,
+                                uint64_t *ret_follow);
+weir_err weiri_planes_plan(const weiri_reader *reader, uint64_t tile_frames, uint64_t *ret_bytes);
+weir_err weiri_planes_read(weiri_reader *reader,
+                           weiri_place place,
+                           uint64_t index,
+                           size_t frames,
+                           void *rows,
+                           size_t *ret_frames);
+
+#endif

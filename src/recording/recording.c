@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * recording.c: which format a path is of, and opening it. Knows no format but through formats.def.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "recording/reader.h"
+
+static const weiri_format_ops *const formats[] = {
+#define X(name) &weiri_format_##name,
+#include "recording/formats.def"
+#undef X
+};
+#define FORMATS (sizeof formats / sizeof *formats)
+
+static const char *const format_names[] = {
+#define X(name) #name,
+#include "recording/formats.def"
+#undef X
+};
+
+static weir_format_info infos[FORMATS + 1];
+static pthread_once_t infos_once = PTHREAD_ONCE_INIT;
+
+static void fill_infos(void)
+{
+    for (size_t i = 0; i < FORMATS; i++) {
+        infos[i] = formats[i]->info;
+    }
+}
+
+const weir_format_info *weir_formats(void)
+{
+    pthread_once(&infos_once, fill_infos);
+    return infos;
+}
+
+weir_err weiri_format_find(const char *name, const weiri_format_ops **ret_format)
+{
+    for (size_t i = 0; i < FORMATS; i++) {
+        if (weiri_equal_blind(name, formats[i]->info.name)) {
+            *ret_format = formats[i];
+            return WEIR_OK;
+        }
+    }
+    char list[160] = "";
+    for (size_t i = 0; i < FORMATS; i++) {
+        size_t used = strlen(list);
+        if (used + strlen(format_names[i]) + 3 < sizeof list) {
+            strcat(list, i ? ", " : "");
+            strcat(list, format_names[i]);
+        }
+    }
+    const char *near = weiri_nearest(name, format_names, FORMATS);
+    return weiri_fail(WEIR_E_USAGE, "format %.60s: unknown%s%s%s; there are: %s", name,
+                      near ? ", did you mean " : "", near ? near : "", near ? "?" : "", list);
+}
+
+/* Whether path ends in one of the blank-separated extensions. */
+static bool has_extension(const char *path, const char *extensions)
+{
+    const char *base = strrchr(path, '/');
+    const char *dot = strrchr(base ? base + 1 : path, '.');
+    if (dot == NULL) {
+        return false;
+    }
+    for (const char *at = extensions; *at;) {
+        size_t length = strcspn(at, " ");
+        char one[24];
+        if (length < sizeof one) {
+            memcpy(one, at, length);
+            one[length] = 0;
+            if (weiri_equal_blind(dot, one)) {
+                return true;
+            }
+        }
+        at += length;
+        at += strspn(at, " ");
+    }
+    return false;
+}
+
+const weiri_format_ops *weiri_format_by_name(const char *path, bool to_write)
+{
+    for (size_t i = 0; i < FORMATS; i++) {
+        bool able = to_write ? formats[i]->info.writes : formats[i]->info.reads;
+        if (able && has_extension(path, formats[i]->info.extensions)) {
+            return formats[i];
+        }
+    }
+    return NULL;
+}
+
+weir_recording_options weir_recording_options_default(void)
+{
+    weir_recording_options options = {
+        .options_size = sizeof options, .start_s = NAN, .duration_s = NAN, .gap_tolerance_s = 1e-3};
+    return options;
+}
+
+weir_output_options weir_output_options_default(void)
+{
+    weir_output_options options = {.options_size = sizeof options};
+    return options;
+}
+
+/* By what is stated, by scheme, by first bytes, by name: in this order, so that a wrong extension does
+ * not hide what a file is. */
+static weir_err choose(weiri_reader *reader, const weiri_format_ops **ret_format)
+{
+    const char *stated = reader->options->format;
+    if (stated) {
+        weir_err err = weiri_format_find(stated, ret_format);
+        if (err == WEIR_OK && !(*ret_format)->info.reads) {
+            return weiri_fail(WEIR_E_USAGE, "format %s: is written, not read", stated);
+        }
+        return err;
+    }
+    if (!reader->input.pipe) {
+        unsigned char first[512];
+        size_t count = 0;
+        weir_err err = weiri_input_read(&reader->input, 0, first, sizeof first, 1, &count);
+        if (err != WEIR_OK) {
+            return err;
+        }
+        if (count == 0) {
+            return weiri_malformed(reader, 0, "the file is empty");
+        }
+        for (size_t i = 0; i < FORMATS; i++) {
+            if (formats[i]->probe && formats[i]->probe(first, count)) {
+                *ret_format = formats[i];
+                return WEIR_OK;
+            }
+        }
+    }
+    const weiri_format_ops *by_name = weiri_format_by_name(reader->path, false);
+    if (by_name == NULL && reader->input.pipe) {
+        return weiri_fail(WEIR_E_USAGE, "%s: a pipe needs its format stated: --format NAME",
+                          reader->input.name);
+    }
+    if (by_name == NULL) {
+        return weiri_malformed(reader, 0,
+                               "neither its first bytes nor its name are of a known format; state "
+                               "one by --format");
+    }
+    *ret_format = by_name;
+    return WEIR_OK;
+}
+
+static const weiri_format_ops *by_scheme(const char *path)
+{
+    for (size_t i = 0; i < FORMATS; i++) {
+        const char *scheme = formats[i]->scheme;
+        if (scheme && strncmp(path, scheme, strlen(scheme)) == 0) {
+            return formats[i];
+        }
+    }
+    return NULL;
+}
+
+static weir_err open_reader(weiri_reader *reader)
+{
+    weir_err err = WEIR_OK;
+    reader->format = by_scheme(reader->path);
+    if (reader->format == NULL) {
+        err = weiri_input_open(reader->path, &reader->input);
+        if (err == WEIR_OK) {
+            err = choose(reader, &reader->format);
+        }
+        if (err == WEIR_OK && reader->format->scheme) {
+            err = weiri_fail(WEIR_E_USAGE, "format %s: is asked for as %s..., not from a file",
+                             reader->format->info.name, reader->format->scheme);
+        }
+    }
+    if (err == WEIR_OK) {
+        reader->info.format = reader->format->info.name;
+        err = reader->format->open(reader);
+    }
+    if (err == WEIR_OK) {
+        err = weiri_reader_select(reader);
+    }
+    if (err == WEIR_OK) {
+        err = reader->format->layout(reader);
+    }
+    if (err == WEIR_OK && reader->info.segment_count == 0 && reader->from_s > 0) {
+        err = weiri_fail(WEIR_E_USAGE, "%s: start %g s: nothing lies there", reader->path,
+                         reader->from_s);
+    }
+    return err;
+}
+
+weir_err weir_recording_open(const char *path,
+                             const weir_recording_options *options,
+                             weir_source **ret_source)
+{
+    weir_recording_options preset = weir_recording_options_default();
+    options = options ? options : &preset;
+    if (path == NULL || options->options_size != sizeof *options) {
+        return weiri_fail(WEIR_E_USAGE,
+                          "weir_recording_open: no path, or options of another version");
+    }
+    weir_cache *cache = options->cache;
+    weir_err err = cache ? WEIR_OK : weir_cache_default(&cache);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    weiri_arena arena;
+    weiri_arena_init(&arena, cache);
+    weiri_reader *reader = weiri_arena_get(&arena, sizeof *reader);
+    const char *name = reader ? weiri_arena_text(&arena, path) : NULL;
+    weir_segment *segments =
+        name ? weiri_arena_get(&arena, sizeof *segments * WEIRI_MAX_SEGMENTS) : NULL;
+    if (segments == NULL) {
+        weiri_arena_fini(&arena);
+        return WEIR_E_NOMEM;
+    }
+    reader->source.ops = &weiri_reader_ops;
+    reader->arena = arena;
+    reader->path = name;
+    reader->options = options;
+    reader->input.fd = -1;
+    reader->inner = 1;
+    reader->segments = segments;
+    reader->info.segments = segments;
+    err = open_reader(reader);
+    reader->options = NULL;
+    if (err != WEIR_OK) {
+        reader->source.ops->close(&reader->source);
+        return err;
+    }
+    *ret_source = &reader->source;
+    return WEIR_OK;
+}

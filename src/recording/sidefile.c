@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sidefile.c: NAME.json beside an output: dims, axes, segments, dtype, units, start time, the chain.
+ * Written piece by piece through a small buffer, not as a tree: its size follows the number of
+ * channels, and a flush must not allocate (M6). What does not change stands first and is written once.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "recording/writer.h"
+
+typedef struct json {
+    const weiri_writer *writer;
+    weir_err err;
+    uint64_t written;
+    size_t used;
+    char buffer[2048];
+} json;
+
+static void drain(json *out)
+{
+    if (out->err == WEIR_OK) {
+        out->err =
+            weiri_write_all(out->writer->side_fd, out->writer->side_part, out->buffer, out->used);
+    }
+    out->written += out->used;
+    out->used = 0;
+}
+
+static void put(json *out, const char *text, size_t count)
+{
+    while (count > 0) {
+        size_t room = sizeof out->buffer - out->used;
+        size_t now = count < room ? count : room;
+        memcpy(out->buffer + out->used, text, now);
+        out->used += now;
+        text += now;
+        count -= now;
+        if (out->used == sizeof out->buffer) {
+            drain(out);
+        }
+    }
+}
+
+static void raw(json *out, const char *text)
+{
+    put(out, text, strlen(text));
+}
+
+static void text(json *out, const char *value)
+{
+    if (value == NULL) {
+        raw(out, "null");
+        return;
+    }
+    bool utf8 = weiri_is_utf8(value, strlen(value));
+    raw(out, "\"");
+    for (; *value; value++) {
+        unsigned char byte = (unsigned char)*value;
+        if (byte == '"' || byte == '\\') {
+            put(out, "\\", 1);
+            put(out, value, 1);
+        } else if (byte < ' ' || byte == 0x7f || (byte >= 0x80 && !utf8)) {
+            char code[8];
+            snprintf(code, sizeof code, "\\u%04x", byte);
+            raw(out, byte == '\n' ? "\\n" : code);
+        } else {
+            put(out, value, 1);
+        }
+    }
+    raw(out, "\"");
+}
+
+static void number(json *out, double value)
+{
+    char digits[40];
+    raw(out, isfinite(value) ? weiri_number_write(value, digits, sizeof digits) : "null");
+}
+
+static void whole(json *out, uint64_t value)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
+    raw(out, digits);
+}
+
+static void texts(json *out, const char *const *values, uint64_t count)
+{
+    raw(out, "[");
+    for (uint64_t i = 0; i < count; i++) {
+        raw(out, i ? ", " : "");
+        text(out, values[i]);
+    }
+    raw(out, "]");
+}
+
+static void axis(json *out, const weir_axis *axis_of, double start)
+{
+    raw(out, "{\"name\": ");
+    text(out, axis_of->name);
+    raw(out, ", \"unit\": ");
+    text(out, axis_of->unit ? axis_of->unit : "");
+    if (axis_of->labels) {
+        raw(out, ", \"labels\": ");
+        texts(out, axis_of->labels, axis_of->size);
+    } else if (axis_of->values) {
+        raw(out, ", \"values\": [");
+        for (uint64_t i = 0; i < axis_of->size; i++) {
+            raw(out, i ? ", " : "");
+            number(out, axis_of->values[i]);
+        }
+        raw(out, "]");
+    } else {
+        raw(out, ", \"start\": ");
+        number(out, start);
+        raw(out, ", \"step\": ");
+        number(out, axis_of->step);
+    }
+    raw(out, "}");
+}
+
+weir_err weiri_side_head(weiri_writer *writer, const weir_source_info *source, const char *chain)
+{
+    const weir_spec *spec = &writer->spec;
+    json out = {.writer = writer};
+    raw(&out, "{\n\"weir\": ");
+    text(&out, WEIR_VERSION);
+    raw(&out, ",\n\"format\": ");
+    text(&out, writer->format->info.name);
+    raw(&out, ",\n\"dtype\": ");
+    text(&out, weir_dtype_name(spec->dtype));
+    raw(&out, ",\n\"rate_hz\": ");
+    number(&out, spec->rate_hz);
+    raw(&out, ",\n\"units\": ");
+    int channels = weir_spec_dim(spec, "ch");
+    if (spec->units && channels > 0) {
+        texts(&out, spec->units, spec->dims[channels].size);
+    } else {
+        raw(&out, "null");
+    }
+    raw(&out, ",\n\"start_time\": ");
+    text(&out, source && source->start_time ? source->start_time : "");
+    raw(&out, ",\n\"chain\": ");
+    text(&out, chain);
+    drain(&out);
+    writer->side_head_bytes = out.written;
+    return out.err;
+}
+
+weir_err weiri_side_tail(weiri_writer *writer)
+{
+    const weir_spec *spec = &writer->spec;
+    json out = {.writer = writer};
+    if (lseek(writer->side_fd, (off_t)writer->side_head_bytes, SEEK_SET) < 0) {
+        return weiri_fail(WEIR_E_IO, "%s: %s", writer->side_part, strerror(errno));
+    }
+    raw(&out, ",\n\"dims\": [");
+    for (uint32_t i = 0; i < spec->dim_count; i++) {
+        raw(&out, i ? ", " : "");
+        text(&out, spec->dims[i].name);
+    }
+    raw(&out, "],\n\"axes\": [");
+    for (uint32_t i = 0; i < spec->dim_count; i++) {
+        /* The stream's axis starts where the first row stands. */
+        double start =
+            i == 0 && writer->span_count ? writer->spans[0].start_s : spec->dims[i].start;
+        raw(&out, i ? ",\n  " : "\n  ");
+        axis(&out, &spec->dims[i], start);
+    }
+    raw(&out, "],\n\"rows\": ");
+    whole(&out, writer->rows);
+    raw(&out, ",\n\"segments\": [");
+    for (size_t i = 0; i < writer->span_count; i++) {
+        const weiri_span *span = &writer->spans[i];
+        raw(&out, i ? ",\n  {\"start_s\": " : "\n  {\"start_s\": ");
+        number(&out, span->start_s);
+        raw(&out, ", \"first_row\": ");
+        whole(&out, span->first_row);
+        raw(&out, ", \"rows\": ");
+        whole(&out, span->rows);
+        raw(&out, "}");
+    }
+    raw(&out, "],\n\"segments_left_out\": ");
+    whole(&out, writer->spans_left_out);
+    raw(&out, "\n}\n");
+    drain(&out);
+    if (out.err == WEIR_OK &&
+        ftruncate(writer->side_fd, (off_t)(writer->side_head_bytes + out.written)) != 0) {
+        return weiri_fail(WEIR_E_IO, "%s: %s", writer->side_part, strerror(errno));
+    }
+    return out.err;
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * writer.c: what makes a format a sink: NAME.part that is readable at every flush, renamed at the end;
+ * the side file; the buffer; segments. A format states only the head before the first row.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "recording/writer.h"
+
+weir_err weiri_write_all(int fd, const char *name, const void *from, size_t bytes)
+{
+    const unsigned char *at = from;
+    while (bytes > 0) {
+        ssize_t done = write(fd, at, bytes);
+        if (done < 0 && errno != EINTR) {
+            return weiri_fail(WEIR_E_IO, "%s: cannot be written: %s", name, strerror(errno));
+        }
+        at += done > 0 ? done : 0;
+        bytes -= done > 0 ? (size_t)done : 0;
+    }
+    return WEIR_OK;
+}
+
+static weiri_writer *writer_of(weir_sink *sink)
+{
+    return (weiri_writer *)sink;
+}
+
+static const char *name_of(const weiri_writer *writer)
+{
+    return writer->pipe ? writer->path : writer->part;
+}
+
+static weir_err sink_plan(weir_sink *sink, const weir_spec *spec, uint64_t *ret_bytes)
+{
+    const weiri_writer *writer = writer_of(sink);
+    if (writer->format->holds) {
+        weir_err err = writer->format->holds(spec, writer->pipe);
+        if (err != WEIR_OK) {
+            return weiri_fail_prefix(err, "%s: ", writer->path);
+        }
+    }
+    *ret_bytes = WEIRI_WRITER_BYTES;
+    return WEIR_OK;
+}
+
+static weir_err open_part(const char *name, int *ret_fd)
+{
+    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return weiri_fail(WEIR_E_IO, "%s: cannot be created: %s", name, strerror(errno));
+    }
+    /* Two runs to one name would mix their rows. */
+    weir_err err = WEIR_OK;
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        err = weiri_fail(WEIR_E_USAGE, "%s: another run is writing it", name);
+    } else if (ftruncate(fd, 0) != 0) {
+        err = weiri_fail(WEIR_E_IO, "%s: cannot be emptied: %s", name, strerror(errno));
+    }
+    if (err != WEIR_OK) {
+        close(fd);
+        return err;
+    }
+    *ret_fd = fd;
+    return WEIR_OK;
+}
+
+/* Rows are appended; the head is written over in place. */
+static weir_err put_head(weiri_writer *writer)
+{
+    char text[512];
+    if (writer->head_bytes == 0) {
+        return WEIR_OK;
+    }
+    writer->format->head(&writer->spec, writer->rows, text, writer->head_bytes);
+    if (pwrite(writer->fd, text, writer->head_bytes, 0) != (ssize_t)writer->head_bytes) {
+        return weiri_fail(WEIR_E_IO, "%s: its head cannot be written: %s", writer->part,
+                          strerror(errno));
+    }
+    return WEIR_OK;
+}
+
+static weir_err start_files(weiri_writer *writer, const weir_source_info *source, const char *chain)
+{
+    weir_err err = open_part(writer->part, &writer->fd);
+    if (err == WEIR_OK) {
+        err = open_part(writer->side_part, &writer->side_fd);
+    }
+    if (err == WEIR_OK) {
+        err = put_head(writer);
+    }
+    if (err == WEIR_OK && lseek(writer->fd, (off_t)writer->head_bytes, SEEK_SET) < 0) {
+        err = weiri_fail(WEIR_E_IO, "%s: %s", writer->part, strerror(errno));
+    }
+    if (err == WEIR_OK) {
+        err = weiri_side_head(writer, source, chain);
+    }
+    return err == WEIR_OK ? weiri_side_tail(writer) : err;
+}
+
+static weir_err sink_start(weir_sink *sink,
+                           const weir_spec *spec,
+                           const weir_source_info *source,
+                           const char *chain,
+                           void *memory)
+{
+    weiri_writer *writer = writer_of(sink);
+    writer->spec = *spec;
+    writer->buffer = memory;
+    writer->head_bytes = writer->format->head_bytes ? writer->format->head_bytes(spec) : 0;
+    if (!writer->pipe) {
+        return start_files(writer, source, chain);
+    }
+    if (strcmp(writer->path, "standard output") == 0) {
+        writer->fd = STDOUT_FILENO;
+        return WEIR_OK;
+    }
+    writer->fd = open(writer->path, O_WRONLY | O_CLOEXEC);
+    return writer->fd >= 0
+               ? WEIR_OK
+               : weiri_fail(WEIR_E_IO, "%s: cannot be opened: %s", writer->path, strerror(errno));
+}
+
+static weir_err drain(weiri_writer *writer)
+{
+    size_t used = writer->used;
+    writer->used = 0; /* also after an error: what was lost is not written twice */
+    return weiri_write_all(writer->fd, name_of(writer), writer->buffer, used);
+}
+
+static void note_span(weiri_writer *writer, const weir_message *block)
+{
+    bool first = writer->rows == 0;
+    bool next = block->first_index == WEIR_INDEX_NEXT;
+    int64_t index = next ? (first ? 0 : writer->next_index) : block->first_index;
+    if (first || block->segment != writer->segment || index != writer->next_index) {
+        if (writer->span_count < WEIRI_MAX_SPANS) {
+            /* S3: a time is always start + index / rate. */
+            writer->spans[writer->span_count++] = (weiri_span){
+                .start_s = (double)block->segment_start_ns * 1e-9 + writer->spec.dims[0].start +
+                           (double)index / writer->spec.rate_hz,
+                .first_row = writer->rows};
+        } else {
+            writer->spans_left_out++;
+        }
+    }
+    if (writer->spans_left_out == 0) {
+        writer->spans[writer->span_count - 1].rows += block->frames;
+    }
+    writer->segment = block->segment;
+    writer->next_index = index + (int64_t)block->frames;
+}
+
+static weir_err sink_write(weir_sink *sink, const weir_message *block)
+{
+    weiri_writer *writer = writer_of(sink);
+    if (block->frames == 0) {
+        return WEIR_OK;
+    }
+    size_t bytes = block->frames * (size_t)weir_spec_frame_bytes(&writer->spec);
+    weir_err err = WEIR_OK;
+    if (writer->used + bytes > WEIRI_WRITER_BYTES) {
+        err = drain(writer);
+    }
+    if (err == WEIR_OK && bytes >= WEIRI_WRITER_BYTES) {
+        err = weiri_write_all(writer->fd, name_of(writer), block->data, bytes);
+    } else if (err == WEIR_OK) {
+        memcpy(writer->buffer + writer->used, block->data, bytes);
+        writer->used += bytes;
+    }
+    if (err == WEIR_OK) {
+        note_span(writer, block);
+        writer->rows += block->frames;
+    }
+    return err;
+}
+
+static weir_err sink_flush(weir_sink *sink)
+{
+    weiri_writer *writer = writer_of(sink);
+    weir_err err = drain(writer);
+    if (err == WEIR_OK && !writer->pipe) {
+        err = put_head(writer);
+        if (err == WEIR_OK) {
+            err = weiri_side_tail(writer);
+        }
+    }
+    return err;
+}
+
+static weir_err close_file(int *fd, const char *name, bool sync)
+{
+    int was = *fd;
+    *fd = -1;
+    /* Some errors of a full or remote disk are told only here. */
+    int failed = sync ? fsync(was) : 0;
+    int why = errno;
+    if (close(was) != 0 && !failed) {
+        failed = 1;
+        why = errno;
+    }
+    if (failed && why != EINVAL && why != EROFS) {
+        return weiri_fail(WEIR_E_IO, "%s: cannot be completed: %s", name, strerror(why));
+    }
+    return WEIR_OK;
+}
+
+static weir_err sink_finish(weir_sink *sink)
+{
+    weiri_writer *writer = writer_of(sink);
+    weir_err err = sink_flush(sink);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    writer->finished = true;
+    if (writer->pipe) {
+        return WEIR_OK;
+    }
+    err = close_file(&writer->fd, writer->part, true);
+    if (err == WEIR_OK) {
+        err = close_file(&writer->side_fd, writer->side_part, true);
+    }
+    /* The side file first: whoever sees NAME finds its side file there. */
+    if (err == WEIR_OK &&
+        (rename(writer->side_part, writer->side) != 0 || rename(writer->part, writer->path) != 0)) {
+        err = weiri_fail(WEIR_E_IO, "%s: cannot be renamed: %s", writer->part, strerror(errno));
+    }
+    return err;
+}
+
+static void sink_close(weir_sink *sink)
+{
+    weiri_writer *writer = writer_of(sink);
+    if (!writer->finished && !writer->pipe && writer->side_fd >= 0 && writer->fd >= 0) {
+        if (writer->rows > 0) {
+            weir_err ignored = sink_flush(sink); /* the part is made readable as far as it goes */
+            (void)ignored;
+        } else {
+            unlink(writer->part); /* nothing is in it */
+            unlink(writer->side_part);
+        }
+    }
+    if (writer->fd >= 0 && writer->fd != STDOUT_FILENO) {
+        close(writer->fd);
+    }
+    if (writer->side_fd >= 0) {
+        close(writer->side_fd);
+    }
+    weiri_arena arena = writer->arena; /* the writer lies in it */
+    weiri_arena_fini(&arena);
+}
+
+static const weir_sink_ops writer_ops = {
+    .ops_size = sizeof(weir_sink_ops),
+    .name = "recording",
+    .plan = sink_plan,
+    .start = sink_start,
+    .write = sink_write,
+    .flush = sink_flush,
+    .finish = sink_finish,
+    .close = sink_close,
+};
+
+/* ---- creating ------------------------------------------------------------------------------------ */
+
+static weir_err choose(const char *path, const char *stated, const weiri_format_ops **ret_format)
+{
+    if (stated) {
+        weir_err err = weiri_format_find(stated, ret_format);
+        if (err == WEIR_OK && !(*ret_format)->info.writes) {
+            return weiri_fail(WEIR_E_USAGE, "format %s: is read, not written", stated);
+        }
+        return err;
+    }
+    *ret_format = weiri_format_by_name(path, true);
+    if (*ret_format == NULL) {
+        return weiri_fail(
+            WEIR_E_USAGE,
+            "%s: its name does not say a format that is written; name it .npy or .raw, "
+            "or state --format",
+            path);
+    }
+    return WEIR_OK;
+}
+
+/* Whether the place is free; devices and pipes are written to as they are. */
+static weir_err look(weiri_writer *writer)
+{
+    struct stat status;
+    if (strcmp(writer->path, "-") == 0) {
+        writer->path = "standard output";
+        writer->pipe = true;
+        return WEIR_OK;
+    }
+    if (stat(writer->path, &status) == 0) {
+        if (S_ISDIR(status.st_mode)) {
+            return weiri_fail(WEIR_E_USAGE, "%s: is a folder", writer->path);
+        }
+        writer->pipe = !S_ISREG(status.st_mode);
+        if (!writer->pipe && !writer->force) {
+            return weiri_fail(WEIR_E_USAGE, "%s: is there already; --force replaces it",
+                              writer->path);
+        }
+    }
+    if (!writer->pipe && !writer->force && stat(writer->side, &status) == 0) {
+        return weiri_fail(WEIR_E_USAGE, "%s: is there already; --force replaces it", writer->side);
+    }
+    return WEIR_OK;
+}
+
+static const char *joined(weiri_arena *arena, const char *path, const char *end)
+{
+    size_t size = strlen(path) + strlen(end) + 1;
+    char *text = weiri_arena_get(arena, size);
+    if (text) {
+        snprintf(text, size, "%s%s", path, end);
+    }
+    return text;
+}
+
+weir_err
+weir_recording_create(const char *path, const weir_output_options *options, weir_sink **ret_sink)
+{
+    weir_output_options preset = weir_output_options_default();
+    options = options ? options : &preset;
+    if (path == NULL || options->options_size != sizeof *options) {
+        return weiri_fail(WEIR_E_USAGE,
+                          "weir_recording_create: no path, or options of another version");
+    }
+    const weiri_format_ops *format = NULL;
+    weir_err err = choose(path, options->format, &format);
+    weir_cache *cache = options->cache;
+    if (err == WEIR_OK && cache == NULL) {
+        err = weir_cache_default(&cache);
+    }
+    if (err != WEIR_OK) {
+        return err;
+    }
+    weiri_arena arena;
+    weiri_arena_init(&arena, cache);
+    weiri_writer *writer = weiri_arena_get(&arena, sizeof *writer);
+    if (writer) {
+        writer->path = joined(&arena, path, "");
+        writer->part = joined(&arena, path, ".part");
+        writer->side = joined(&arena, path, ".json");
+        writer->side_part = joined(&arena, path, ".json.part");
+        writer->spans = weiri_arena_get(&arena, sizeof *writer->spans * WEIRI_MAX_SPANS);
+    }
+    if (!writer || !writer->path || !writer->part || !writer->side || !writer->side_part ||
+        !writer->spans) {
+        weiri_arena_fini(&arena);
+        return WEIR_E_NOMEM;
+    }
+    writer->sink.ops = &writer_ops;
+    writer->format = format;
+    writer->arena = arena;
+    writer->force = options->force;
+    writer->fd = writer->side_fd = -1;
+    err = look(writer);
+    if (err != WEIR_OK) {
+        sink_close(&writer->sink);
+        return err;
+    }
+    *ret_sink = &writer->sink;
+    return WEIR_OK;
+}
