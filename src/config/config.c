@@ -178,6 +178,14 @@ static void lay_over(const weir_chain_options *flags, weir_chain_options *option
         options->gap_tolerance_s = flags->gap_tolerance_s;
 }
 
+static bool states_a_flag(const weir_chain_options *flags)
+{
+    const weir_chain_options unset = weir_chain_options_default();
+    return flags != NULL &&
+           (flags->threads != unset.threads || flags->tile_frames != unset.tile_frames ||
+            !isnan(flags->gap_tolerance_s) || flags->policy != NULL);
+}
+
 /* ---- the chain ---------------------------------------------------------------------------------- */
 
 typedef struct loader {
@@ -364,6 +372,9 @@ weir_err weir_config_parse(const char *text,
         lay_over(flags, &options);
         options.name = name;
         err = weir_chain_create(&options, &load.chain);
+        /* what the file states and this build does not do is the file's mistake, not a flag's */
+        if (err == WEIR_E_USAGE && !states_a_flag(flags))
+            err = weiri_fail_prefix(WEIR_E_CHAIN, "%s: ", name);
     }
     if (err == WEIR_OK)
         err = build_list(&load, list, WEIR_CHAIN_INPUT, NULL);

@@ -127,6 +127,8 @@ typedef struct level {
 typedef struct builder {
     weiri_tree *tree;
     const char *name;
+    const char *text; /* the source */
+    size_t length;
     weir_value *values; /* items of containers that are still open, one behind the other */
     size_t count, room;
     level levels[WEIRI_CONFIG_DEPTH];
@@ -152,18 +154,73 @@ static void place(struct fy_event *event, weir_value *ret_value)
     ret_value->column = mark != NULL ? (uint32_t)mark->column + 1 : 1;
 }
 
-static weir_err copy_token(const builder *build, struct fy_token *token, const char **ret_text)
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* Decodes a single-quoted scalar from its source, without the quotes; returns the length. Two quotes
+ * are one; a line break with the blanks around it is a space, each further one a line break. */
+static size_t decode_single(const char *from, size_t length, char *to)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (from[i] == '\'' && i + 1 < length && from[i + 1] == '\'') {
+            to[count++] = from[i++];
+        } else if (from[i] == '\n') {
+            size_t breaks = 0;
+            while (count > 0 && is_blank(to[count - 1]))
+                count--;
+            for (; i < length && (from[i] == '\n' || is_blank(from[i])); i++)
+                breaks += from[i] == '\n';
+            i--;
+            if (breaks == 1)
+                to[count++] = ' ';
+            for (; breaks > 1; breaks--)
+                to[count++] = '\n';
+        } else {
+            to[count++] = from[i];
+        }
+    }
+    return count;
+}
+
+/* libfyaml 0.7.12 gives wrong characters for single-quoted scalars with several '' in them, and loses
+ * memory over it (found by fuzzing): those are decoded here, from the source between their marks. */
+static bool
+find_single(const builder *build, struct fy_token *token, const char **ret_from, size_t *ret_length)
+{
+    if (token == NULL || fy_token_scalar_style(token) != FYSS_SINGLE_QUOTED)
+        return false;
+    const struct fy_mark *start = fy_token_start_mark(token), *end = fy_token_end_mark(token);
+    if (start == NULL || end == NULL || start->input_pos > end->input_pos ||
+        end->input_pos > build->length)
+        return false;
+    const char *from = build->text + start->input_pos;
+    size_t length = end->input_pos - start->input_pos;
+    *ret_from = from;
+    *ret_length = length;
+    return true;
+}
+
+static weir_err
+copy_token(const builder *build, struct fy_token *token, const char **ret_text, size_t *ret_length)
 {
     size_t length = 0;
-    const char *from = token != NULL ? fy_token_get_text(token, &length) : "";
-    if (from == NULL)
-        return no_memory(build);
-    char *text = tree_get(build->tree, length + 1);
+    const char *from = "";
+    bool single = find_single(build, token, &from, &length);
+    if (!single && token != NULL)
+        from = fy_token_get_text(token, &length);
+    char *text = from != NULL ? tree_get(build->tree, length + 1) : NULL;
     if (text == NULL)
         return no_memory(build);
-    memcpy(text, from, length);
+    if (single)
+        length = decode_single(from, length, text);
+    else
+        memcpy(text, from, length);
     text[length] = '\0';
     *ret_text = text;
+    *ret_length = length;
     return WEIR_OK;
 }
 
@@ -208,12 +265,10 @@ static weir_err add_scalar(builder *build, struct fy_event *event)
     weir_value value;
     bool is_key = begin(build, event, &value);
     const char *text = "";
-    weir_err err = copy_token(build, event->scalar.value, &text);
+    size_t length = 0;
+    weir_err err = copy_token(build, event->scalar.value, &text, &length);
     if (err != WEIR_OK)
         return err;
-    size_t length = 0;
-    if (event->scalar.value != NULL)
-        fy_token_get_text(event->scalar.value, &length);
     if (strlen(text) != length)
         return fail_at(build, &value, "found a zero byte in a text; none is allowed");
     if (is_key) {
@@ -430,7 +485,8 @@ weir_err weiri_tree_parse(const char *text, size_t length, const char *name, wei
         text += 3;
         length -= 3;
     }
-    builder build = {.name = name, .tree = calloc(1, sizeof(weiri_tree))};
+    builder build = {
+        .name = name, .text = text, .length = length, .tree = calloc(1, sizeof(weiri_tree))};
     if (build.tree == NULL)
         return no_memory(&build);
     build.tree->root.line = build.tree->root.column = 1;

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,6 +121,35 @@ static void json_is_yaml(void **state)
     weiri_tree_destroy(tree);
 }
 
+static void quoted_scalars_are_decoded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *value;
+    } cases[] = {
+        {"''", ""},
+        {"'a'", "a"},
+        {"''''''''''''''''", "'''''''"},
+        {"'a''b''''c'", "a'b''c"},
+        {"'it''s  here'", "it's  here"},
+        {"'a \n  b\n\n \n c'", "a b\n\nc"},
+        {"'a\r\n b'", "a b"},
+        {"' a\\n '", " a\\n "},
+        {"\"\\\"\\\"\\\"\\\"\\\"\\t\\x41\"", "\"\"\"\"\"\tA"},
+        {"|\n  a\n  b\n", "a\nb\n"},
+        {"'\xc3\xa4''\xc2\xb5'", "\xc3\xa4'\xc2\xb5"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[128];
+        weiri_tree *tree = NULL;
+        snprintf(text, sizeof text, "\xef\xbb\xbf- a\n- %s", cases[i].text);
+        assert_int_equal(weiri_tree_parse(text, strlen(text), "c.yaml", &tree), WEIR_OK);
+        assert_int_equal(at(weiri_tree_root(tree), 1)->type, WEIR_VALUE_TEXT);
+        assert_string_equal(at(weiri_tree_root(tree), 1)->text, cases[i].value);
+        weiri_tree_destroy(tree);
+    }
+}
+
 static void empty_files_are_null(void **state)
 {
     (void)state;
@@ -210,6 +240,7 @@ int main(void)
         cmocka_unit_test(scalars_follow_the_core_schema),
         cmocka_unit_test(values_carry_key_text_and_place),
         cmocka_unit_test(json_is_yaml),
+        cmocka_unit_test(quoted_scalars_are_decoded),
         cmocka_unit_test(empty_files_are_null),
         cmocka_unit_test(mistakes_are_one_line_with_a_place),
         cmocka_unit_test(depth_and_size_are_bounded),
