@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * window_test.c: windows against an index rule, their axes, and what is refused.
+ */
+#include "unit/drive.h"
+
+/* Frame of the input that stands at place i of window w; negative: a zero before the stream. */
+static long source_frame(size_t w, size_t i, size_t frames, size_t shift, bool padded)
+{
+    long zeros = padded && shift < frames ? (long)(frames - shift) : 0;
+    return (long)(w * shift + i) - zeros;
+}
+
+static void
+check_window(const weir_spec *spec, size_t frames, size_t shift, bool padded, uint64_t *random)
+{
+    weir_value given[] = {
+        weir_number("window_dur", ((double)frames + 0.25) / spec->rate_hz),
+        weir_number("window_shift", ((double)shift + 0.25) / spec->rate_hz),
+        weir_text("zero_pad_until", padded ? "shift" : "none"),
+    };
+    drive *d = NULL;
+    size_t total = 700, columns = (size_t)weir_spec_columns(spec);
+    assert_int_equal(drive_open("window", spec, given, 3, &d), WEIR_OK);
+    assert_true(d->plan.frames_per_output == (double)shift);
+    unsigned char *data = drive_signal(spec, total, 1.0, 0.05, random);
+    drive_output o = drive_cuts(d, data, total, random);
+    size_t row = columns * weir_dtype_bytes(spec->dtype), windows = 0;
+    while (source_frame(windows, frames - 1, frames, shift, padded) < (long)total) {
+        windows++;
+    }
+    assert_int_equal(o.frames, windows);
+    unsigned char *zeros = calloc(1, row);
+    assert_non_null(zeros);
+    for (size_t w = 0; w < windows; w++) {
+        for (size_t i = 0; i < frames; i++) {
+            long f = source_frame(w, i, frames, shift, padded);
+            /* A missing sample passes on as it is (S5). */
+            assert_memory_equal(o.data + (w * frames + i) * row,
+                                f < 0 ? zeros : data + (size_t)f * row, row);
+        }
+    }
+    /* S9: what was in no window: of the frames that came in after the last window's, but for a gap. */
+    long next = windows == 0 ? 0 : source_frame(windows - 1, frames - 1, frames, shift, padded) + 1;
+    next += windows > 0 && shift > frames ? (long)(shift - frames) : 0;
+    drive_output again = drive_run(d, data, total, 40, random);
+    assert_int_equal(d->unit.ops->unfinished(&d->unit),
+                     (long)total > next ? (size_t)((long)total - next) : 0);
+    uint64_t missing = 0, counted = 0;
+    for (size_t i = 0; i < total * columns; i++) {
+        missing += isfinite(drive_input(spec, data, i)) ? 0 : 1;
+    }
+    for (size_t c = 0; c < d->unit.channels; c++) {
+        counted += d->unit.missing[c];
+    }
+    assert_int_equal(counted, 7 * missing); /* drive_cuts ran the signal six times */
+    free(zeros);
+    free(again.data);
+    free(o.data);
+    free(data);
+    drive_close(d);
+}
+
+/* S1 S3 S5 S9. */
+static void windows_hold_the_frames_they_should(void **state)
+{
+    (void)state;
+    static const size_t sizes[][2] = {{1, 1},    {5, 5},   {10, 3}, {10, 1},  {7, 20},
+                                      {125, 62}, {64, 64}, {1, 13}, {699, 1}, {900, 10}};
+    uint64_t random = drive_seed();
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (int kind = 0; kind < 4; kind++) {
+            weir_spec spec = weir_spec_make(kind % 2 == 0 ? WEIR_F32 : WEIR_F64, 250.0,
+                                            kind < 2 ? 1 : 5, NULL, NULL);
+            if (kind == 3) {
+                spec.dim_count = 3;
+                spec.dims[2] = (weir_axis){.name = "metric", .unit = "", .size = 2, .step = 1};
+            }
+            check_window(&spec, sizes[i][0], sizes[i][1], kind % 2 == 1, &random);
+        }
+    }
+}
+
+/* S2: start and steps as the reference has them. */
+static void axes_follow_the_reference(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *anchor, *padding;
+        double shift, start, inner;
+    } cases[] = {{"beginning", "none", 0.1, 0, 0},  {"MIDDLE", "none", 0.2, 0.25, -0.25},
+                 {"end", "none", 0.1, 0.5, -0.5},   {"beginning", "shift", 0.1, -0.4, 0},
+                 {"beginning", "shift", 0.7, 0, 0}, {"end", "shift", 0.1, 0.1, -0.5}};
+    weir_spec spec = weir_spec_make(WEIR_F32, 250.0, 3, NULL, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        weir_value given[] = {
+            weir_text("window_dur", "500 ms"), weir_number("window_shift", cases[i].shift),
+            weir_text("anchor", cases[i].anchor), weir_text("zero_pad_until", cases[i].padding)};
+        drive *d = NULL;
+        assert_int_equal(drive_open("window", &spec, given, 4, &d), WEIR_OK);
+        const weir_spec *out = &d->plan.out;
+        assert_int_equal(out->dim_count, 3);
+        assert_string_equal(out->dims[0].name, "win");
+        assert_string_equal(out->dims[1].name, "time");
+        assert_string_equal(out->dims[2].name, "ch");
+        assert_int_equal(out->dims[1].size, 125);
+        drive_near(out->dims[0].start, cases[i].start, 0, 1e-12, "start");
+        drive_near(out->dims[1].start, cases[i].inner, 0, 1e-12, "inner start");
+        drive_near(out->dims[1].step, 0.004, 0, 1e-15, "inner step");
+        drive_close(d);
+    }
+}
+
+static void a_name_that_is_there_is_not_taken(void **state)
+{
+    (void)state;
+    weir_spec spec = weir_spec_make(WEIR_F32, 250.0, 3, NULL, NULL);
+    weir_value given[] = {weir_number("window_dur", 0.1), weir_number("window_shift", 0.1),
+                          weir_text("newaxis", "ch")};
+    drive *d = NULL;
+    assert_int_equal(drive_open("window", &spec, given, 3, &d), WEIR_OK);
+    assert_string_equal(d->plan.out.dims[0].name, "ch_win");
+    assert_int_equal(d->notices.count, 1);
+    drive_close(d);
+}
+
+/* One input frame becomes 15000 and more: one window at a time, as there is room. */
+static void an_output_of_15000_times_the_input_streams(void **state)
+{
+    (void)state;
+    weir_spec spec = weir_spec_make(WEIR_F32, 30000.0, 2, NULL, NULL);
+    weir_value given[] = {weir_number("window_dur", 0.5), weir_number("window_shift", 1.0 / 30000)};
+    drive *d = NULL;
+    assert_int_equal(drive_open("window", &spec, given, 2, &d), WEIR_OK);
+    assert_true(d->plan.state_bytes < 15000 * 8 + 1024);
+    float *data = malloc(15010 * 2 * sizeof *data), *found = malloc(15000 * 2 * sizeof *found);
+    assert_true(data != NULL && found != NULL);
+    for (size_t i = 0; i < 15010 * 2; i++) {
+        data[i] = (float)i;
+    }
+    size_t at = 0, windows = 0;
+    for (;;) {
+        weiri_tile in = {.data = data + 2 * at, .frames = 15010 - at}, out = {found, 1};
+        size_t taken = 0, made = 0;
+        d->unit.ops->process(&d->unit, &in, &taken, &out, &made);
+        at += taken;
+        if (made == 0) { /* the last one came when nothing was left to take */
+            break;
+        }
+        assert_memory_equal(found, data + 2 * windows, 15000 * 2 * sizeof *data);
+        windows++;
+    }
+    assert_int_equal(at, 15010);
+    assert_int_equal(windows, 11);
+    free(data);
+    free(found);
+    drive_close(d);
+}
+
+static void mistakes_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *value, *wanted;
+    } cases[] = {
+        {"zero_pad_until", "full", "shift"},      {"zero_pad_until", "input", "none"},
+        {"window_dur", "1 ms", "frames"},         {"window_dur", "10 Hz", "window_dur"},
+        {"window_dur", "1000000000 s", "frames"}, {"window_shift", "3.9 ms", "frames"},
+        {"window_shift", NULL, "must be given"},  {"batch_windows", "true", "batch_windows"},
+        {"anchor", "centre", "middle"},           {"axis", "ch", "time"},
+    };
+    weir_spec spec = weir_spec_make(WEIR_F32, 250.0, 5, NULL, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        weir_value given[3] = {weir_text("window_dur", "1 s"), weir_text("window_shift", "1 s")};
+        size_t count = 2;
+        size_t at = strcmp(cases[i].name, "window_dur") == 0     ? 0
+                    : strcmp(cases[i].name, "window_shift") == 0 ? 1
+                                                                 : count++;
+        given[at] = weir_text(cases[i].name, cases[i].value);
+        given[at].type = cases[i].value == NULL ? WEIR_VALUE_NULL : WEIR_VALUE_TEXT;
+        drive *d = NULL;
+        assert_int_equal(drive_open("window", &spec, given, count, &d), WEIR_E_CHAIN);
+        const char *detail = weir_err_detail();
+        if (strncmp(detail, cases[i].name, strlen(cases[i].name)) != 0 ||
+            strstr(detail, cases[i].wanted) == NULL) {
+            print_error("'%s' has no '%s'\n", detail, cases[i].wanted);
+            fail();
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(windows_hold_the_frames_they_should),
+        cmocka_unit_test(axes_follow_the_reference),
+        cmocka_unit_test(a_name_that_is_there_is_not_taken),
+        cmocka_unit_test(an_output_of_15000_times_the_input_streams),
+        cmocka_unit_test(mistakes_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
