@@ -54,9 +54,9 @@ static int unknown_command(const char *found)
         if (command->summary != NULL)
             names[count++] = command->name;
     const char *nearest = cli_nearest(found, names, count);
-    return cli_fail(2, "no command '%s'%s%s%s; weir --help lists them", found,
-                    nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
-                    nearest != NULL ? "?" : "");
+    if (nearest != NULL)
+        return cli_fail(2, "no command '%s'; did you mean %s?", found, nearest);
+    return cli_fail(2, "no command '%s'; weir --help lists them", found);
 }
 
 static const cli_command *find_command(const char *name)

@@ -5,37 +5,56 @@
 #include "cli.h"
 
 #include <math.h>
+#include <string.h>
+
+/* A unit and the edge behind it make one row; what is no unit has its bytes in the last columns only. */
+static size_t add_row(cli_table *table, const weir_plan *plan, size_t index)
+{
+    const weir_plan_part *part = &plan->parts[index], *edge = NULL;
+    char shape[256], text[CLI_FIGURE];
+    bool unit = strcmp(part->kind, "unit") == 0;
+    if (unit && index + 1 < plan->part_count && strcmp(part[1].kind, "edge") == 0 &&
+        strcmp(part[1].name, part->name) == 0)
+        edge = &part[1];
+    const weir_plan_part *sized = edge != NULL ? edge : part;
+    uint64_t bytes = part->bytes + (edge != NULL ? edge->bytes : 0);
+    cli_table_cell(table, "%s", part->name);
+    cli_table_cell(table, "%s", part->kind);
+    cli_table_cell(table, "%s", cli_shape(sized->spec, shape, sizeof shape));
+    cli_table_cell(table, "%s",
+                   sized->spec != NULL ? cli_rate(sized->spec->rate_hz, text, sizeof text) : "");
+    cli_table_cell(table, "%s",
+                   sized->capacity_frames > 0 ? cli_count(sized->capacity_frames, text, sizeof text)
+                                              : "");
+    cli_table_cell(table, "%s", unit ? cli_count(part->bytes, text, sizeof text) : "");
+    cli_table_cell(table, "%s",
+                   edge == NULL       ? ""
+                   : edge->bytes == 0 ? "in place"
+                                      : cli_count(edge->bytes, text, sizeof text));
+    cli_table_cell(table, "%s", cli_count(bytes, text, sizeof text));
+    cli_table_cell(table, "%s", cli_bytes(bytes, text, sizeof text));
+    return edge != NULL ? 2 : 1;
+}
 
 void cli_plan_print(const cli_job *job, FILE *file)
 {
     const weir_plan *plan = job->plan;
-    char shape[256], rate[CLI_FIGURE], bytes[CLI_FIGURE], exact[CLI_FIGURE], limit[CLI_FIGURE];
-    cli_table *table = cli_table_create("part|kind|shape|>rate|>capacity|>bytes|>");
-    for (size_t i = 0; i < plan->part_count; i++) {
-        const weir_plan_part *part = &plan->parts[i];
-        cli_table_cell(table, "%s", part->name);
-        cli_table_cell(table, "%s", part->kind);
-        cli_table_cell(table, "%s", cli_shape(part->spec, shape, sizeof shape));
-        cli_table_cell(table, "%s",
-                       part->spec != NULL ? cli_rate(part->spec->rate_hz, rate, sizeof rate) : "");
-        cli_table_cell(
-            table, "%s",
-            part->capacity_frames > 0 ? cli_count(part->capacity_frames, exact, sizeof exact) : "");
-        cli_table_cell(table, "%s", cli_count(part->bytes, exact, sizeof exact));
-        cli_table_cell(table, "%s", cli_bytes(part->bytes, bytes, sizeof bytes));
-    }
+    char text[CLI_FIGURE];
+    cli_table *table = cli_table_create("part|kind|puts out|>rate|>capacity|>state|>edge|>bytes|>");
+    for (size_t i = 0; i < plan->part_count;)
+        i += add_row(table, plan, i);
     cli_table_rule(table);
-    for (size_t i = 0; i < 5; i++)
+    for (size_t i = 0; i < 7; i++)
         cli_table_cell(table, "%s", i == 0 ? "total" : "");
-    cli_table_cell(table, "%s", cli_count(plan->total_bytes, exact, sizeof exact));
-    cli_table_cell(table, "%s", cli_bytes(plan->total_bytes, bytes, sizeof bytes));
+    cli_table_cell(table, "%s", cli_count(plan->total_bytes, text, sizeof text));
+    cli_table_cell(table, "%s", cli_bytes(plan->total_bytes, text, sizeof text));
     cli_table_print(table, file);
     cli_table_destroy(table);
     if (plan->memory_limit_bytes == WEIR_NO_LIMIT)
-        fprintf(file, "no memory_limit stated: the plan itself is the limit\n");
+        fprintf(file, "no memory_limit is stated: the plan itself is the limit\n");
     else
-        fprintf(file, "%s memory_limit %s%s\n", plan->fits ? "fits" : "does not fit",
-                cli_bytes(plan->memory_limit_bytes, limit, sizeof limit), plan->fits ? "" : "");
+        fprintf(file, "%s memory_limit, %s\n", plan->fits ? "fits" : "does not fit",
+                cli_bytes(plan->memory_limit_bytes, text, sizeof text));
 }
 
 static json_t *shape_json(const weir_plan_part *part)

@@ -112,7 +112,7 @@ static size_t edits(const char *a, const char *b)
 const char *cli_nearest(const char *found, const char *const *names, size_t count)
 {
     const char *nearest = NULL;
-    size_t least = strlen(found) / 2 + 1;
+    size_t least = strlen(found) / 2 + 2; /* a swap of two letters is two edits */
     for (size_t i = 0; i < count; i++) {
         size_t distance = edits(found, names[i]);
         if (distance < least) {

@@ -98,14 +98,29 @@ void cli_table_rule(cli_table *table)
         add(table, NULL);
 }
 
-static void print_cell(FILE *file, const char *text, size_t width, bool right, bool last)
+static void print_cell(FILE *file, const char *text, size_t width, bool right)
 {
     size_t blanks = width - cli_width(text);
     if (right)
         fprintf(file, "%*s", (int)blanks, "");
     cli_put_clean(file, text);
-    if (!right && !last)
+    if (!right)
         fprintf(file, "%*s", (int)blanks, "");
+}
+
+/* A row without blanks at its end. */
+static void
+print_row(const cli_table *table, FILE *file, const size_t *widths, const char *const *cells)
+{
+    size_t count = table->columns;
+    while (count > 1 && *cells[count - 1] == '\0')
+        count--;
+    for (size_t i = 0; i < count; i++) {
+        fputs(i > 0 ? "  " : "", file);
+        print_cell(file, cells[i],
+                   i + 1 == count && !table->right[i] ? cli_width(cells[i]) : widths[i],
+                   table->right[i]);
+    }
 }
 
 static void print_rule(FILE *file, const size_t *widths, size_t columns)
@@ -128,20 +143,13 @@ void cli_table_print(const cli_table *table, FILE *file)
             widths[i % table->columns] = width;
     }
     fputs(cli_bold(file), file);
-    for (size_t i = 0; i < table->columns; i++) {
-        fputs(i > 0 ? "  " : "", file);
-        print_cell(file, table->names[i], widths[i], table->right[i], i + 1 == table->columns);
-    }
+    print_row(table, file, widths, table->names);
     fprintf(file, "%s\n", cli_plain(file));
     for (size_t row = 0; row + table->columns <= table->count; row += table->columns) {
         if (table->cells[row] == NULL)
             print_rule(file, widths, table->columns);
         else
-            for (size_t i = 0; i < table->columns; i++) {
-                fputs(i > 0 ? "  " : "", file);
-                print_cell(file, table->cells[row + i], widths[i], table->right[i],
-                           i + 1 == table->columns);
-            }
+            print_row(table, file, widths, (const char *const *)&table->cells[row]);
         putc('\n', file);
     }
 }

@@ -160,7 +160,7 @@ static void example_value(const weir_setting *setting, unsigned number, char *te
         snprintf(text, size, "[[1]]");
         break;
     default:
-        snprintf(text, size, "\"0:2\"");
+        snprintf(text, size, strcmp(setting->name, "axis") == 0 ? "ch" : "\"0:2\"");
         break;
     }
 }
@@ -174,7 +174,7 @@ void cli_unit_example(const weir_unit_info *unit, char *text, size_t size)
          setting++) {
         bool optional = setting->preset != NULL && strcmp(setting->preset, "null") == 0 &&
                         setting->type == WEIR_SETTING_QUANTITY;
-        if (setting->preset != NULL && !optional)
+        if ((setting->preset != NULL && !optional) || setting->type == WEIR_SETTING_IGNORED)
             continue;
         unsigned *number = setting->kind == WEIR_FREQUENCY ? &frequencies : &times;
         if (optional && *number >= 2)
@@ -214,28 +214,48 @@ static const char *preset_text(const weir_setting *setting)
                                                   : setting->preset;
 }
 
+/* Names of settings that are taken without effect, after `before`; nothing where there are none. */
+static void
+print_ignored(const weir_unit_info *unit, FILE *file, const char *before, const char *quote)
+{
+    bool any = false;
+    for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++)
+        if (setting->type == WEIR_SETTING_IGNORED) {
+            fprintf(file, "%s%s%s%s", any ? ", " : before, quote, setting->name, quote);
+            any = true;
+        }
+    fputs(any ? "\n\n" : "", file);
+}
+
+static void print_settings(const weir_unit_info *unit)
+{
+    char range[512];
+    cli_table *table = cli_table_create("setting|type|unit|default|allowed|");
+    for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++) {
+        if (setting->type == WEIR_SETTING_IGNORED)
+            continue;
+        cli_table_cell(table, "%s", setting->name);
+        cli_table_cell(table, "%s", type_text(setting));
+        cli_table_cell(table, "%s", unit_text(setting));
+        cli_table_cell(table, "%s", preset_text(setting));
+        cli_table_cell(table, "%s", range_text(setting, range, sizeof range));
+        cli_table_cell(table, "%s", setting->help != NULL ? setting->help : "");
+    }
+    cli_table_print(table, stdout);
+    cli_table_destroy(table);
+    putchar('\n');
+    print_ignored(unit, stdout, "taken without effect, for graphs of the reference: ", "");
+}
+
 static void print_unit(const weir_unit_info *unit)
 {
-    char range[512], flags[128], example[512];
+    char flags[128], example[512];
     printf("%s%s%s: %s\n", cli_bold(stdout), unit->name, cli_plain(stdout), unit->summary);
     if (*cli_unit_flags(unit, flags, sizeof flags) != '\0')
         printf("(%s)\n", flags);
     putchar('\n');
-    if (unit->settings != NULL && unit->settings->name != NULL) {
-        cli_table *table = cli_table_create("setting|type|unit|default|allowed|");
-        for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++) {
-            cli_table_cell(table, "%s", setting->name);
-            cli_table_cell(table, "%s", type_text(setting));
-            cli_table_cell(table, "%s", unit_text(setting));
-            cli_table_cell(table, "%s",
-                           setting->type == WEIR_SETTING_IGNORED ? "" : preset_text(setting));
-            cli_table_cell(table, "%s", range_text(setting, range, sizeof range));
-            cli_table_cell(table, "%s", setting->help != NULL ? setting->help : "");
-        }
-        cli_table_print(table, stdout);
-        cli_table_destroy(table);
-        putchar('\n');
-    }
+    if (unit->settings != NULL && unit->settings->name != NULL)
+        print_settings(unit);
     cli_unit_example(unit, example, sizeof example);
     printf("in a chain file:\n\n    chain:\n      %s\n", example);
 }
@@ -260,15 +280,17 @@ void cli_unit_markdown(const weir_unit_info *unit, FILE *file)
     if (unit->settings != NULL && unit->settings->name != NULL) {
         fputs("| setting | type | unit | default | allowed | |\n|---|---|---|---|---|---|\n", file);
         for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++) {
+            if (setting->type == WEIR_SETTING_IGNORED)
+                continue;
             fprintf(file, "| `%s` | %s | %s | %s | ", setting->name, type_text(setting),
-                    unit_text(setting),
-                    setting->type == WEIR_SETTING_IGNORED ? "" : preset_text(setting));
+                    unit_text(setting), preset_text(setting));
             put_markdown(file, range_text(setting, text, sizeof text));
             fputs(" | ", file);
             put_markdown(file, setting->help != NULL ? setting->help : "");
             fputs(" |\n", file);
         }
         putc('\n', file);
+        print_ignored(unit, file, "Taken without effect, for graphs of the reference: ", "`");
     }
     cli_unit_example(unit, text, sizeof text);
     fprintf(file, "```yaml\nchain:\n  %s\n```\n", text);
