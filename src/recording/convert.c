@@ -95,7 +95,8 @@ bool weiri_scale_fits_f32(const weiri_scale *scale, weiri_stored stored)
     if (!(most < 3e38)) {
         return false;
     }
-    double spacing = (double)(nextafterf((float)most, INFINITY) - (float)most);
+    /* Below the largest value: 262144 itself, where the spacing doubles, is still met exactly. */
+    double spacing = (double)((float)most - nextafterf((float)most, 0));
     bool whole =
         step == 1.0 && scale->offset == floor(scale->offset) && scale->base == floor(scale->base);
     return spacing * (1 + 1e-6) < step || (whole && most <= 16777216.0);

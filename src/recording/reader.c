@@ -383,7 +383,8 @@ static uint64_t plane_frames(const weiri_reader *reader)
 {
     uint64_t bytes = reader->pick_count * reader->inner * weiri_stored_bytes(reader->stored);
     uint64_t frames = PLANES_BYTES / bytes;
-    frames = frames < reader->current.frames ? frames : reader->current.frames;
+    uint64_t run = reader->run_frames ? reader->run_frames : reader->current.frames;
+    frames = frames < run ? frames : run;
     return frames ? frames : 1;
 }
 
@@ -423,6 +424,33 @@ static weir_err load_planes(weiri_reader *reader, weiri_place place, uint64_t in
     return WEIR_OK;
 }
 
+static size_t plane_at(const weiri_reader *reader, uint64_t column)
+{
+    return (size_t)(column * plane_frames(reader)) * weiri_stored_bytes(reader->stored);
+}
+
+void weiri_columns_convert(
+    const weiri_reader *reader, weiri_column_at at, uint64_t first, size_t count, void *rows)
+{
+    size_t width = weiri_stored_bytes(reader->stored);
+    size_t columns = (size_t)(reader->pick_count * reader->inner);
+    size_t to_width = weir_dtype_bytes(reader->info.spec.dtype);
+    weiri_run run = {.stored = reader->stored,
+                     .from_step = width,
+                     .dtype = reader->info.spec.dtype,
+                     .to_step = columns};
+    for (size_t done = 0; done < count; done += BATCH_FRAMES) {
+        size_t batch = count - done < BATCH_FRAMES ? count - done : BATCH_FRAMES;
+        for (size_t i = 0; i < columns; i++) {
+            uint64_t channel = reader->picks ? reader->picks[i] : i / reader->inner;
+            run.from = reader->buffer + at(reader, i) + (size_t)(first + done) * width;
+            run.scale = scale_of(reader, channel);
+            run.to = (unsigned char *)rows + (done * columns + i) * to_width;
+            weiri_convert(&run, batch);
+        }
+    }
+}
+
 weir_err weiri_planes_read(weiri_reader *reader,
                            weiri_place place,
                            uint64_t index,
@@ -438,25 +466,7 @@ weir_err weiri_planes_read(weiri_reader *reader,
     }
     uint64_t there = reader->loaded_end - index;
     size_t count = frames < there ? frames : (size_t)there;
-    size_t width = weiri_stored_bytes(reader->stored);
-    size_t stride = (size_t)plane_frames(reader) * width;
-    size_t columns = (size_t)(reader->pick_count * reader->inner);
-    size_t to_width = weir_dtype_bytes(reader->info.spec.dtype);
-    weiri_run run = {.stored = reader->stored,
-                     .from_step = width,
-                     .dtype = reader->info.spec.dtype,
-                     .to_step = columns};
-    for (size_t first = 0; first < count; first += BATCH_FRAMES) {
-        size_t batch = count - first < BATCH_FRAMES ? count - first : BATCH_FRAMES;
-        for (size_t i = 0; i < columns; i++) {
-            uint64_t channel = reader->picks ? reader->picks[i] : i / reader->inner;
-            run.from =
-                reader->buffer + i * stride + (size_t)(index - reader->loaded + first) * width;
-            run.scale = scale_of(reader, channel);
-            run.to = (unsigned char *)rows + (first * columns + i) * to_width;
-            weiri_convert(&run, batch);
-        }
-    }
+    weiri_columns_convert(reader, plane_at, index - reader->loaded, count, rows);
     *ret_frames = count;
     return WEIR_OK;
 }

@@ -118,6 +118,7 @@ typedef struct weiri_reader {
     weiri_stored stored;
     const char *start_time; /* ISO 8601 or NULL */
     uint64_t data_offset;   /* of the first frame: for the helpers below */
+    uint64_t run_frames; /* for weiri_planes: most frames of a column in one piece; 0 = no bound */
     void *own;
 
     /* From the selection; in info.spec as well. */
@@ -228,5 +229,10 @@ weir_err weiri_planes_read(weiri_reader *reader,
                            size_t frames,
                            void *rows,
                            size_t *ret_frames);
+/* Columns that lie in the buffer already: at(column) says where each begins there; frames [first, first
+ * + count) of them go to rows. */
+typedef size_t (*weiri_column_at)(const weiri_reader *reader, uint64_t column);
+void weiri_columns_convert(
+    const weiri_reader *reader, weiri_column_at at, uint64_t first, size_t count, void *rows);
 
 #endif

@@ -250,6 +250,10 @@ static void prepare(weiri_reader *reader)
     s->ready = true;
 }
 
+/* Four floats: runs begin at multiples of 16 bytes, rows where they will. */
+typedef float four __attribute__((vector_size(16), may_alias));
+typedef float four_loose __attribute__((vector_size(16), aligned(4), may_alias));
+
 static void make_row(const state *s, uint64_t n, float *row, size_t channels)
 {
     uint64_t hash = mix((uint64_t)s->set.seed + 1, n);
@@ -263,10 +267,13 @@ static void make_row(const state *s, uint64_t n, float *row, size_t channels)
         wave[i] = common + 20 * s->sine[(phase + (s->steps[0] ? i << 61 : 0)) >> (64 - SINE_BITS)];
     }
     size_t c = 0;
+    four low, high;
+    memcpy(&low, wave, sizeof low);
+    memcpy(&high, wave + 4, sizeof high);
     for (; c + PHASES <= channels; c += PHASES) {
-        for (size_t i = 0; i < PHASES; i++) {
-            row[c + i] = a[c + i] + b[c + i] + wave[i];
-        }
+        *(four_loose *)(row + c) = *(const four *)(a + c) + *(const four *)(b + c) + low;
+        *(four_loose *)(row + c + 4) =
+            *(const four *)(a + c + 4) + *(const four *)(b + c + 4) + high;
     }
     for (; c < channels; c++) {
         row[c] = a[c] + b[c] + wave[c % PHASES];

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * edf.c: EDF, EDF+, BDF and BDF+ in: data records in which each signal's samples lie together. Written
+ * here because the usual library refuses odd files and cannot stream within a limit. Every field is
+ * checked before it is used. Not read: discontinuous recordings (EDF+D, BDF+D), and annotations but for
+ * the fraction of a second at which a recording starts.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "recording/reader.h"
+
+#define HEAD        256
+#define WHOLE_BYTES (4u * 1024u * 1024u)  /* records up to this are read whole */
+#define PIPE_BYTES  (64u * 1024u * 1024u) /* records above this are not read from a pipe */
+#define MAX_SIGNALS 9999
+#define MAX_SAMPLES 99999999.0
+#define RESERVED_AT 192
+#define RECORDS_AT  236
+#define DURATION_AT 244
+#define SIGNALS_AT  252
+
+typedef struct edf {
+    char head[HEAD];
+    bool bdf, plus;
+    uint32_t signals;
+    double duration_s;
+    int64_t records; /* -1 = not stated */
+    uint64_t record_bytes;
+    uint64_t samples;               /* a record, of the picked channels */
+    uint64_t notes_at, notes_bytes; /* first annotation signal within a record; 0 bytes = none */
+    bool by_columns;
+} edf;
+
+/* ---- fields --------------------------------------------------------------------------------------- */
+
+/* A number in a field of blanks, zero bytes and digits; a comma is taken for a point. */
+static bool read_number(const char *field, size_t width, double *ret_number)
+{
+    char text[24];
+    size_t used = 0;
+    for (size_t i = 0; i < width && used + 1 < sizeof text; i++) {
+        char byte = field[i] == 0 ? ' ' : field[i] == ',' ? '.' : field[i];
+        if (byte != ' ' || used > 0) {
+            text[used++] = byte;
+        }
+    }
+    while (used > 0 && text[used - 1] == ' ') {
+        used--;
+    }
+    text[used] = 0;
+    const char *start = *text == '+' ? text + 1 : text;
+    const char *end;
+    return weiri_number_read(start, &end, ret_number) && *end == 0;
+}
+
+static weir_err wrong(
+    const weiri_reader *reader, uint64_t at, const char *field, size_t width, const char *expected)
+{
+    char found[32] = "";
+    snprintf(found, sizeof found, "%.*s", (int)(width < 24 ? width : 24), field);
+    return weiri_malformed(reader, at, "found \"%s\", expected %s", found, expected);
+}
+
+/* A whole number from low to high in the fixed part of the header. */
+static weir_err head_number(const weiri_reader *reader,
+                            const edf *e,
+                            size_t at,
+                            size_t width,
+                            double low,
+                            double high,
+                            const char *expected,
+                            double *ret)
+{
+    double number = 0;
+    if (!read_number(e->head + at, width, &number) || number < low || number > high ||
+        number != floor(number)) {
+        return wrong(reader, at, e->head + at, width, expected);
+    }
+    *ret = number;
+    return WEIR_OK;
+}
+
+static weir_err read_exactly(weiri_reader *reader, uint64_t offset, void *to, size_t bytes)
+{
+    size_t got = 0;
+    weir_err err = weiri_input_read(&reader->input, offset, to, bytes, bytes, &got);
+    if (err == WEIR_OK && got < bytes) {
+        return weiri_malformed(reader, offset + got,
+                               "the file ends within its header: found %zu bytes, expected %zu",
+                               got, bytes);
+    }
+    return err;
+}
+
+/* ---- start ---------------------------------------------------------------------------------------- */
+
+static bool two_digits(const char *text, int *ret)
+{
+    if (text[0] < '0' || text[0] > '9' || text[1] < '0' || text[1] > '9') {
+        return false;
+    }
+    *ret = (text[0] - '0') * 10 + text[1] - '0';
+    return true;
+}
+
+/* EDF+ states the year in full: "Startdate 24-JAN-2020 ...". */
+static void full_year(const edf *e, struct tm *when)
+{
+    const char *field = e->head + 88;
+    int high = 0, low = 0;
+    if (memcmp(field, "Startdate ", 10) == 0 && field[12] == '-' && field[16] == '-' &&
+        two_digits(field + 17, &high) && two_digits(field + 19, &low)) {
+        when->tm_year = high * 100 + low - 1900;
+    }
+}
+
+/* The onset in the first annotation of the first record: where the recording starts after the second
+ * that the header states. */
+static double start_fraction(weiri_reader *reader, const edf *e)
+{
+    char text[33] = "";
+    size_t bytes = e->notes_bytes < 32 ? (size_t)e->notes_bytes : 32;
+    size_t got = 0;
+    double onset = 0;
+    if (bytes == 0 || reader->input.pipe ||
+        weiri_input_read(&reader->input, reader->data_offset + e->notes_at, text, bytes, 1, &got) !=
+            WEIR_OK) {
+        return 0;
+    }
+    const char *end;
+    bool there = text[0] == '+' && weiri_number_read(text + 1, &end, &onset) && *end == 0x14;
+    return there && onset >= 0 && onset < 1e6 ? onset : 0;
+}
+
+static weir_err read_start(weiri_reader *reader, const edf *e)
+{
+    struct tm when = {0};
+    const char *date = e->head + 168, *clock = e->head + 176;
+    bool fine = two_digits(date, &when.tm_mday) && two_digits(date + 3, &when.tm_mon) &&
+                two_digits(date + 6, &when.tm_year) && two_digits(clock, &when.tm_hour) &&
+                two_digits(clock + 3, &when.tm_min) && two_digits(clock + 6, &when.tm_sec);
+    if (!fine || when.tm_mday < 1 || when.tm_mday > 31 || when.tm_mon < 1 || when.tm_mon > 12 ||
+        when.tm_hour > 23 || when.tm_min > 59 || when.tm_sec > 59) {
+        weiri_notice(&reader->notices, "start \"%.8s %.8s\": no date and time", date, clock);
+        return WEIR_OK;
+    }
+    when.tm_mon--;
+    when.tm_year += when.tm_year < 85 ? 100 : 0;
+    if (e->plus) {
+        full_year(e, &when);
+    }
+    double onset = start_fraction(reader, e);
+    time_t seconds = timegm(&when) + (time_t)floor(onset);
+    struct tm start;
+    char text[64], fraction[16] = "";
+    if (gmtime_r(&seconds, &start) == NULL) {
+        return WEIR_OK;
+    }
+    long rest = lround((onset - floor(onset)) * 1e7); /* EDF+ allows 100 ns */
+    if (rest > 0 && rest < 10000000) {
+        snprintf(fraction, sizeof fraction, ".%07ld", rest);
+        for (size_t length = 8; length > 1 && fraction[length - 1] == '0'; length--) {
+            fraction[length - 1] = 0;
+        }
+    }
+    snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d%s", start.tm_year + 1900,
+             start.tm_mon + 1, start.tm_mday, start.tm_hour, start.tm_min, start.tm_sec, fraction);
+    return weiri_reader_text(reader, text, strlen(text), &reader->start_time);
+}
+
+/* ---- signals -------------------------------------------------------------------------------------- */
+
+typedef struct signal {
+    weiri_channel channel;
+    double physical_min, physical_max, digital_min, digital_max;
+    double samples;
+    bool notes;
+} signal;
+
+/* One field of one signal. `at` is its offset in the file. */
+static weir_err take_field(
+    weiri_reader *reader, signal *s, int number, const char *field, size_t width, uint64_t at)
+{
+    double *numbers[] = {&s->physical_min, &s->physical_max, &s->digital_min, &s->digital_max,
+                         &s->samples};
+    switch (number) {
+    case 0:
+        s->notes = memcmp(field, "EDF Annotations ", 16) == 0 ||
+                   memcmp(field, "BDF Annotations ", 16) == 0;
+        return weiri_reader_text(reader, field, width, &s->channel.label);
+    case 1:
+        return weiri_reader_text(reader, field, width, &s->channel.unit);
+    case 6:
+        if (!read_number(field, width, &s->samples) || s->samples < 1 || s->samples > MAX_SAMPLES ||
+            s->samples != floor(s->samples)) {
+            return wrong(reader, at, field, width, "a number of samples a record");
+        }
+        return WEIR_OK;
+    default:
+        /* Writers leave these of annotations as they please. */
+        if (!read_number(field, width, numbers[number - 2]) && !s->notes) {
+            return wrong(reader, at, field, width, "a number");
+        }
+        return WEIR_OK;
+    }
+}
+
+/* The header holds all labels, then all transducers, and so on: read in that order, in pieces. */
+static weir_err read_signals(weiri_reader *reader, const edf *e, signal *signals)
+{
+    static const struct {
+        size_t before, width; /* bytes of a signal's fields before it, and its own */
+    } fields[] = {{0, 16}, {96, 8}, {104, 8}, {112, 8}, {120, 8}, {128, 8}, {216, 8}};
+    char piece[2048];
+    for (int number = 0; number < 7; number++) {
+        size_t width = fields[number].width;
+        uint64_t base = HEAD + (uint64_t)fields[number].before * e->signals;
+        for (uint32_t first = 0; first < e->signals;) {
+            uint32_t count = (uint32_t)(sizeof piece / width);
+            count = count < e->signals - first ? count : e->signals - first;
+            weir_err err = read_exactly(reader, base + first * width, piece, count * width);
+            for (uint32_t i = 0; err == WEIR_OK && i < count; i++) {
+                err = take_field(reader, &signals[first + i], number, piece + i * width, width,
+                                 base + (first + i) * width);
+            }
+            if (err != WEIR_OK) {
+                return err;
+            }
+            first += count;
+        }
+    }
+    return WEIR_OK;
+}
+
+/* From signals to channels: annotations are none; place is the offset within a record. */
+static weir_err make_channels(weiri_reader *reader, edf *e, const signal *signals)
+{
+    uint64_t width = e->bdf ? 3 : 2;
+    weir_err err =
+        weiri_reader_get(reader, e->signals, sizeof *reader->channels, &reader->channels);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    for (uint32_t i = 0; i < e->signals; i++) {
+        const signal *s = &signals[i];
+        uint64_t at = e->record_bytes;
+        e->record_bytes += (uint64_t)s->samples * width;
+        if (s->notes) {
+            e->notes_at = e->notes_bytes ? e->notes_at : at;
+            e->notes_bytes = e->notes_bytes ? e->notes_bytes : (uint64_t)s->samples * width;
+            continue;
+        }
+        if (s->digital_min == s->digital_max) {
+            return weiri_malformed(reader, HEAD + 120ull * e->signals + 8ull * i,
+                                   "signal %u (%.16s): digital minimum and maximum are both %g", i,
+                                   s->channel.label, s->digital_min);
+        }
+        weiri_channel *channel = &reader->channels[reader->channel_count++];
+        *channel = s->channel;
+        channel->place = at;
+        double rate_hz = s->samples / e->duration_s;
+        if (!(rate_hz >= 1e-6 && rate_hz <= 1e9)) {
+            return weiri_malformed(reader, DURATION_AT,
+                                   "signal %u: %.0f samples in a record of %g s are no rate", i,
+                                   s->samples, e->duration_s);
+        }
+        double round_hz = nearbyint(rate_hz);
+        /* 3000 samples in 0.1 s are 30 kHz, whatever 0.1 is in binary. */
+        channel->rate_hz = fabs(rate_hz - round_hz) < 1e-12 * rate_hz ? round_hz : rate_hz;
+        if (s->physical_min == s->physical_max) {
+            weiri_notice(&reader->notices,
+                         "%.16s: physical minimum and maximum are both %g; counts are delivered",
+                         channel->label, s->physical_min);
+            channel->unit = "";
+            continue;
+        }
+        channel->scale = (weiri_scale){.base = s->digital_min,
+                                       .numer = s->physical_max - s->physical_min,
+                                       .denom = s->digital_max - s->digital_min,
+                                       .offset = s->physical_min};
+    }
+    return WEIR_OK;
+}
+
+/* ---- opening -------------------------------------------------------------------------------------- */
+
+static bool probe(const unsigned char *first, size_t count)
+{
+    return count >= 8 && (memcmp(first,
+                                 "\xff"
+                                 "BIOSEMI",
+                                 8) == 0 ||
+                          memcmp(first, "0       ", 8) == 0);
+}
+
+static weir_err read_head(weiri_reader *reader, edf *e)
+{
+    weir_err err = read_exactly(reader, 0, e->head, HEAD);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    if (!probe((const unsigned char *)e->head, HEAD)) {
+        return weiri_malformed(reader, 0,
+                               "no EDF or BDF file: begins with neither \"0\" nor BIOSEMI");
+    }
+    e->bdf = (unsigned char)e->head[0] == 0xff;
+    const char *kind = e->head + RESERVED_AT;
+    e->plus = memcmp(kind, "EDF+", 4) == 0 || memcmp(kind, "BDF+", 4) == 0;
+    if (e->plus && kind[4] == 'D') {
+        return weiri_malformed(reader, RESERVED_AT,
+                               "%.5s: a discontinuous recording, which is not read yet; only "
+                               "continuous ones are (%.4sC)",
+                               kind, kind);
+    }
+    double number = 0;
+    err = head_number(reader, e, SIGNALS_AT, 4, 1, MAX_SIGNALS, "1 to 9999 signals", &number);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    e->signals = (uint32_t)number;
+    reader->data_offset = HEAD * ((uint64_t)e->signals + 1);
+    if (!reader->input.pipe && reader->data_offset > reader->input.size) {
+        return weiri_malformed(reader, SIGNALS_AT,
+                               "%u signals: their header has %llu bytes, the file %llu", e->signals,
+                               (unsigned long long)reader->data_offset,
+                               (unsigned long long)reader->input.size);
+    }
+    double head_bytes = 0;
+    err = head_number(reader, e, 184, 8, 0, 99999999, "the header's number of bytes", &head_bytes);
+    if (err == WEIR_OK && head_bytes != (double)reader->data_offset) {
+        err = weiri_malformed(reader, 184, "header of %.0f bytes: %u signals have one of %llu",
+                              head_bytes, e->signals, (unsigned long long)reader->data_offset);
+    }
+    if (err == WEIR_OK) {
+        err = head_number(reader, e, RECORDS_AT, 8, -1, 99999999, "a number of records, or -1",
+                          &number);
+        e->records = (int64_t)number;
+    }
+    if (err == WEIR_OK &&
+        (!read_number(e->head + DURATION_AT, 8, &e->duration_s) || !(e->duration_s >= 0))) {
+        err =
+            wrong(reader, DURATION_AT, e->head + DURATION_AT, 8, "a record's duration in seconds");
+    }
+    return err;
+}
+
+/* The header's claim against the file: from here on every offset lies within it. */
+static weir_err check_size(weiri_reader *reader, edf *e)
+{
+    uint64_t claimed = 0;
+    if (reader->input.pipe) {
+        if (e->record_bytes > PIPE_BYTES) {
+            return weiri_fail(WEIR_E_USAGE, "%s: records of %llu bytes are not read from a pipe",
+                              reader->input.name, (unsigned long long)e->record_bytes);
+        }
+        return WEIR_OK;
+    }
+    uint64_t found = reader->input.size - reader->data_offset;
+    uint64_t whole = found / e->record_bytes, rest = found % e->record_bytes;
+    if (e->records < 0) {
+        e->records = (int64_t)whole;
+        claimed = whole * e->record_bytes;
+        if (rest > 0) {
+            weiri_notice(&reader->notices,
+                         "the last record is cut: %llu of its %llu bytes are there and not read",
+                         (unsigned long long)rest, (unsigned long long)e->record_bytes);
+        }
+        if (whole == 0) {
+            return weiri_malformed(reader, reader->input.size,
+                                   "the file ends within its first record: found %llu bytes, "
+                                   "expected %llu",
+                                   (unsigned long long)rest, (unsigned long long)e->record_bytes);
+        }
+        return WEIR_OK;
+    }
+    if (!weiri_mul((uint64_t)e->records, e->record_bytes, &claimed) || claimed > found) {
+        return weiri_malformed(reader, reader->input.size,
+                               "the file ends here, in record %llu of %lld: each has %llu bytes",
+                               (unsigned long long)(whole + 1), (long long)e->records,
+                               (unsigned long long)e->record_bytes);
+    }
+    if (claimed < found) {
+        weiri_notice(&reader->notices, "%llu bytes behind the last record are not read",
+                     (unsigned long long)(found - claimed));
+    }
+    return WEIR_OK;
+}
+
+static weir_err edf_open(weiri_reader *reader)
+{
+    edf *e;
+    signal *signals = NULL;
+    weir_err err = weiri_reader_get(reader, 1, sizeof *e, &e);
+    if (err == WEIR_OK) {
+        err = read_head(reader, e);
+    }
+    if (err == WEIR_OK && reader->options->rate_hz != 0) {
+        err =
+            weiri_fail(WEIR_E_USAGE, "%s: states its own rates; --rate is for formats that do not",
+                       reader->path);
+    }
+    if (err == WEIR_OK) {
+        err = weiri_reader_get(reader, e->signals, sizeof *signals, &signals);
+    }
+    if (err == WEIR_OK) {
+        err = read_signals(reader, e, signals);
+    }
+    if (err == WEIR_OK) {
+        err = make_channels(reader, e, signals);
+    }
+    if (err == WEIR_OK && reader->channel_count == 0) {
+        err = weiri_malformed(reader, SIGNALS_AT, "there are annotations and no signals");
+    }
+    if (err == WEIR_OK) {
+        err = check_size(reader, e);
+    }
+    if (err == WEIR_OK) {
+        err = read_start(reader, e);
+    }
+    reader->stored = (weiri_stored){.coding = e->bdf ? WEIRI_CODING_I24 : WEIRI_CODING_I16};
+    reader->own = e;
+    return err;
+}
+
+static weir_err edf_layout(weiri_reader *reader)
+{
+    edf *e = reader->own;
+    uint64_t width = weiri_stored_bytes(reader->stored);
+    const weiri_channel *channel = &reader->channels[reader->picks ? reader->picks[0] : 0];
+    /* Channels of one rate have as many samples a record. */
+    e->samples = (uint64_t)nearbyint(channel->rate_hz * e->duration_s);
+    reader->run_frames = e->samples;
+    /* Of few channels out of many only theirs are read. */
+    uint64_t picked = reader->pick_count * e->samples * width;
+    e->by_columns =
+        !reader->input.pipe && (e->record_bytes > WHOLE_BYTES || picked < e->record_bytes / 8);
+    uint64_t frames = e->records < 0 ? WEIR_FRAMES_UNKNOWN : (uint64_t)e->records * e->samples;
+    weiri_reader_segment(reader, 0, frames);
+    return WEIR_OK;
+}
+
+/* ---- reading -------------------------------------------------------------------------------------- */
+
+static weir_err edf_plan(const weiri_reader *reader, uint64_t tile_frames, uint64_t *ret_bytes)
+{
+    const edf *e = reader->own;
+    if (e->by_columns) {
+        return weiri_planes_plan(reader, tile_frames, ret_bytes);
+    }
+    *ret_bytes = e->record_bytes;
+    return WEIR_OK;
+}
+
+static uint64_t channel_place(const weiri_reader *reader, uint64_t column)
+{
+    return reader->channels[reader->picks ? reader->picks[column] : column].place;
+}
+
+static uint64_t
+place(const weiri_reader *reader, uint64_t column, uint64_t index, uint64_t *ret_follow)
+{
+    const edf *e = reader->own;
+    uint64_t within = index % e->samples;
+    *ret_follow = e->samples - within;
+    return reader->data_offset + index / e->samples * e->record_bytes +
+           channel_place(reader, column) + within * weiri_stored_bytes(reader->stored);
+}
+
+static size_t column_at(const weiri_reader *reader, uint64_t column)
+{
+    return (size_t)channel_place(reader, column);
+}
+
+static weir_err
+edf_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t *ret_frames)
+{
+    const edf *e = reader->own;
+    if (e->by_columns) {
+        return weiri_planes_read(reader, place, index, frames, rows, ret_frames);
+    }
+    if (index < reader->loaded || index >= reader->loaded_end) {
+        uint64_t record = index / e->samples;
+        uint64_t offset = reader->data_offset + record * e->record_bytes;
+        size_t got = 0;
+        reader->loaded = reader->loaded_end = 0;
+        weir_err err = weiri_input_read(&reader->input, offset, reader->buffer,
+                                        (size_t)e->record_bytes, (size_t)e->record_bytes, &got);
+        if (err != WEIR_OK) {
+            return err;
+        }
+        if (got < e->record_bytes) {
+            if (e->records < 0 && got > 0) {
+                weiri_notice(&reader->notices,
+                             "the last record is cut: %zu of its %llu bytes are there and not read",
+                             got, (unsigned long long)e->record_bytes);
+            } else if (got > 0) {
+                return weiri_malformed(reader, offset + got, "ends within record %llu",
+                                       (unsigned long long)(record + 1));
+            }
+            *ret_frames = 0;
+            return WEIR_OK;
+        }
+        reader->loaded = record * e->samples;
+        reader->loaded_end = reader->loaded + e->samples;
+    }
+    uint64_t there = reader->loaded_end - index;
+    size_t count = frames < there ? frames : (size_t)there;
+    weiri_columns_convert(reader, column_at, index - reader->loaded, count, rows);
+    *ret_frames = count;
+    return WEIR_OK;
+}
+
+const weiri_format_ops weiri_format_edf = {
+    .ops_size = sizeof(weiri_format_ops),
+    .info = {.name = "edf",
+             .summary = "EDF, EDF+, BDF, BDF+: biosignals with labels, units and scale; continuous",
+             .extensions = ".edf .bdf .rec",
+             .reads = true},
+    .probe = probe,
+    .open = edf_open,
+    .layout = edf_layout,
+    .plan = edf_plan,
+    .read = edf_read,
+};
