@@ -99,9 +99,8 @@ static void texts(json *out, const char *const *values, uint64_t count)
 
 static void axis(json *out, const weir_axis *axis_of, double start)
 {
-    raw(out, "{\"name\": ");
     text(out, axis_of->name);
-    raw(out, ", \"unit\": ");
+    raw(out, ": {\"unit\": ");
     text(out, axis_of->unit ? axis_of->unit : "");
     if (axis_of->labels) {
         raw(out, ", \"labels\": ");
@@ -162,7 +161,7 @@ weir_err weiri_side_tail(weiri_writer *writer)
         raw(&out, i ? ", " : "");
         text(&out, spec->dims[i].name);
     }
-    raw(&out, "],\n\"axes\": [");
+    raw(&out, "],\n\"axes\": {");
     for (uint32_t i = 0; i < spec->dim_count; i++) {
         /* The stream's axis starts where the first row stands. */
         double start =
@@ -170,7 +169,7 @@ weir_err weiri_side_tail(weiri_writer *writer)
         raw(&out, i ? ",\n  " : "\n  ");
         axis(&out, &spec->dims[i], start);
     }
-    raw(&out, "],\n\"rows\": ");
+    raw(&out, "},\n\"rows\": ");
     whole(&out, writer->rows);
     raw(&out, ",\n\"segments\": [");
     for (size_t i = 0; i < writer->span_count; i++) {
