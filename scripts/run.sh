@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# `make run`: two chains, each with its plan before and the measured figures after. Or, with RECORDING and
+# `make run`: two chains; `weir run` prints the plan before and what was measured after. Or, with RECORDING and
 # CHAIN in the environment, the user's own; ARGS holds further words for `weir run`.
 set -eu
 
@@ -17,24 +17,17 @@ if [ -n "${RECORDING:-}${CHAIN:-}" ]; then
         exit 2
     fi
     # shellcheck disable=SC2086 # ARGS is a list of words
-    "$weir" plan "$CHAIN" "$RECORDING" ${ARGS:-}
-    echo
-    # shellcheck disable=SC2086
     exec "$weir" run "$CHAIN" "$RECORDING" -o "$out/result.npy" --force ${ARGS:-}
 fi
 
 sample=examples/data/test_subsecond.edf
 say "A real EEG (Fp1, 128 Hz, 698 s): how strong is its alpha rhythm?"
-"$weir" plan examples/alpha.yaml "$sample"
-echo
 "$weir" run examples/alpha.yaml "$sample" -o "$out/alpha.npy" --force
 echo
 "$weir" plot "$sample" "$out/alpha.npy" -o "$out/alpha.svg" --force
 
 array="synthetic:channels=256,rate=30000,seconds=${SYNTHETIC_SECONDS:-60},seed=1"
 say "256 channels at 30 kHz (simulated): spike-band power inside 64 MiB"
-"$weir" plan examples/spike_band_power.yaml "$array"
-echo
 "$weir" run examples/spike_band_power.yaml "$array" -o "$out/spike_band_power.npy" --force
 
 echo
