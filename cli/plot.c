@@ -57,7 +57,8 @@ void plot_range(const plot_panel *panel, double *ret_low, double *ret_high)
         high = 1;
     }
     double air = high > low ? (high - low) * 0.06 : fmax(fabs(high), 1) * 0.5;
-    *ret_low = low >= 0 && low - air < 0 && low < high ? 0 : low - air;
+    /* What is never negative (an amplitude, a power) is seen from zero, unless that would flatten it. */
+    *ret_low = low >= 0 && low < high / 2 ? 0 : low - air;
     *ret_high = high + air;
 }
 
