@@ -14,6 +14,15 @@
 
 #include <cmocka.h>
 
+/* Built with a sanitizer whose allocator is not the system's. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TESTING_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TESTING_SANITIZED 1
+#endif
+#endif
+
 /* Fails with the detail line where a call that must succeed does not. */
 #define assert_ok(call)                                                                            \
     do {                                                                                           \

@@ -13,7 +13,7 @@ typedef struct weiri_arena_block {
 } weiri_arena_block;
 
 /* With the host's header just below a page; what is larger than half of it gets a block of its own. */
-#define BLOCK_BYTES  4080
+#define BLOCK_BYTES  4016
 #define HEADER_BYTES 32
 #define ALIGNMENT    16
 

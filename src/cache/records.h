@@ -54,7 +54,7 @@ typedef struct weiri_records {
 } weiri_records;
 
 /* What a slab is asked as: with its header it stays below a page of the host (host.c). */
-#define WEIRI_SLAB_BYTES 4080
+#define WEIRI_SLAB_BYTES 4016
 
 void weiri_records_init(weiri_records *records, weir_cache *cache);
 /* Adds a block of memory as a slab. */
