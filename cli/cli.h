@@ -77,6 +77,7 @@ char *cli_bytes(uint64_t bytes, char *text, size_t size);    /* "3.1 MiB"; "none
 char *cli_count(uint64_t count, char *text, size_t size);    /* "1,800,000"; "unknown" */
 char *cli_rate(double rate_hz, char *text, size_t size);     /* "30 kHz" */
 char *cli_duration(double seconds, char *text, size_t size); /* "11 min 38 s" */
+char *cli_times(double times, char *text, size_t size);      /* "25.1 x", "278,000 x" */
 char *cli_shape(const weir_spec *spec, char *text, size_t size); /* "time x 256 ch" */
 /* Exact length of a stretch of frames. */
 double cli_seconds(uint64_t frames, double rate_hz);

@@ -78,6 +78,19 @@ char *cli_shape(const weir_spec *spec, char *text, size_t size)
     return text;
 }
 
+char *cli_times(double times, char *text, size_t size)
+{
+    char digits[CLI_FIGURE];
+    if (!isfinite(times) || times < 1000 || times > 1e15)
+        snprintf(digits, sizeof digits, "%.3g", times);
+    else {
+        double step = pow(10, floor(log10(times)) - 2);
+        cli_count((uint64_t)(round(times / step) * step), digits, sizeof digits);
+    }
+    snprintf(text, size, "%s x", digits);
+    return text;
+}
+
 double cli_seconds(uint64_t frames, double rate_hz)
 {
     return frames == WEIR_FRAMES_UNKNOWN || !(rate_hz > 0) ? NAN : (double)frames / rate_hz;

@@ -72,7 +72,8 @@ static void draw_bar(double part)
 
 static void draw(const weir_progress *state)
 {
-    char done[CLI_FIGURE], all[CLI_FIGURE], held[CLI_FIGURE], limit[CLI_FIGURE], left[CLI_FIGURE];
+    char done[CLI_FIGURE], all[CLI_FIGURE], held[CLI_FIGURE], limit[CLI_FIGURE], left[CLI_FIGURE],
+        times[CLI_FIGURE];
     char line[512];
     weir_cache_stats stats = {.stats_size = sizeof stats};
     weir_cache_stats_read(state->cache, &stats);
@@ -88,10 +89,10 @@ static void draw(const weir_progress *state)
                                cli_duration(all_s, all, sizeof all));
     else
         at += (size_t)snprintf(line, sizeof line, "%s", cli_duration(done_s, done, sizeof done));
-    at += (size_t)snprintf(line + at, sizeof line - at, "  %.1f x real time  held %s / %s",
-                           state->seconds > 0 ? done_s / state->seconds : 0.0,
-                           cli_bytes(stats.held_bytes, held, sizeof held),
-                           cli_bytes(bound, limit, sizeof limit));
+    at += (size_t)snprintf(
+        line + at, sizeof line - at, "  %s real time  held %s / %s",
+        cli_times(state->seconds > 0 ? done_s / state->seconds : 0, times, sizeof times),
+        cli_bytes(stats.held_bytes, held, sizeof held), cli_bytes(bound, limit, sizeof limit));
     if (part > 0)
         snprintf(line + at, sizeof line - at, "  %s left",
                  cli_duration(round(state->seconds * (1 - part) / part), left, sizeof left));

@@ -69,8 +69,7 @@ static void write_figures(FILE *file, const cli_job *job, const cli_result *resu
     char text[CLI_FIGURE];
     double rate = weir_source_info_get(job->source)->spec.rate_hz;
     fputs("<div class=\"figures\">\n", file);
-    snprintf(text, sizeof text, "%.3g x", report->x_real_time);
-    write_figure(file, text, "real time");
+    write_figure(file, cli_times(report->x_real_time, text, sizeof text), "real time");
     write_figure(file, cli_duration(cli_seconds(report->frames_in, rate), text, sizeof text),
                  "of recording");
     write_figure(file, cli_duration(report->seconds, text, sizeof text), "run time");

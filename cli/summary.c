@@ -86,12 +86,13 @@ void cli_summary_print(const cli_job *job, const cli_result *result, FILE *file)
 {
     const weir_run_report *report = &result->report;
     const weir_source_info *info = weir_source_info_get(job->source);
-    char a[CLI_FIGURE], b[CLI_FIGURE];
+    char a[CLI_FIGURE], b[CLI_FIGURE], c[CLI_FIGURE];
     double rate = info->spec.rate_hz;
-    fprintf(file, "%s%s%s: %s of recording in %s, %.3g x real time\n", cli_bold(file),
+    fprintf(file, "%s%s%s: %s of recording in %s, %s real time\n", cli_bold(file),
             result->err == WEIR_OK ? "done" : "interrupted", cli_plain(file),
             cli_duration(cli_seconds(report->frames_in, rate), a, sizeof a),
-            cli_duration(report->seconds, b, sizeof b), report->x_real_time);
+            cli_duration(report->seconds, b, sizeof b),
+            cli_times(report->x_real_time, c, sizeof c));
     fprintf(file, "  frames       %s in, ", cli_count(report->frames_in, a, sizeof a));
     fprintf(file, "%s out\n", cli_count(report->frames_out, a, sizeof a));
     if (result->err != WEIR_OK)

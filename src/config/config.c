@@ -178,14 +178,6 @@ static void lay_over(const weir_chain_options *flags, weir_chain_options *option
         options->gap_tolerance_s = flags->gap_tolerance_s;
 }
 
-static bool states_a_flag(const weir_chain_options *flags)
-{
-    const weir_chain_options unset = weir_chain_options_default();
-    return flags != NULL &&
-           (flags->threads != unset.threads || flags->tile_frames != unset.tile_frames ||
-            !isnan(flags->gap_tolerance_s) || flags->policy != NULL);
-}
-
 /* ---- the chain ---------------------------------------------------------------------------------- */
 
 typedef struct loader {
@@ -372,8 +364,10 @@ weir_err weir_config_parse(const char *text,
         lay_over(flags, &options);
         options.name = name;
         err = weir_chain_create(&options, &load.chain);
-        /* what the file states and this build does not do is the file's mistake, not a flag's */
-        if (err == WEIR_E_USAGE && !states_a_flag(flags))
+        /* threads that this version has not are the file's mistake, where no flag says so */
+        bool by_flag = flags != NULL && flags->threads == options.threads;
+        if (err == WEIR_E_USAGE && options.threads != weir_chain_options_default().threads &&
+            !by_flag)
             err = weiri_fail_prefix(WEIR_E_CHAIN, "%s: ", name);
     }
     if (err == WEIR_OK)

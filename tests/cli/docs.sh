@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+# The man page and the pages of units come from the tables: every command, option and unit is there.
+. "$SOURCE/tests/cli/_lib.sh"
+mkdir doc
+status 0 "$WEIR" docs doc
+status 0 "$WEIR" docs doc # again, over what is there
+for word in "weir run" "weir plan" "weir info" "weir units" 'memory\\-limit' 'message\\-lengths' "EXIT STATUS" NO_COLOR; do
+    grep -q -- "$word" doc/weir.1 || fail "no $word in the man page"
+done
+while read -r unit; do
+    grep -q "^# $unit$" "doc/units/$unit.md" || fail "no page of $unit"
+    grep -q "fB$unit" doc/weir.1 || fail "no $unit in the man page"
+done <<UNITS
+$(sed -n 's/^X(\([a-z0-9_]*\)).*/\1/p' "$SOURCE/src/unit/units.def")
+UNITS
+if command -v man >/dev/null; then
+    LC_ALL=C MANROFFSEQ='' MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 doc/weir.1 >/dev/null 2>err || true
+    [ ! -s err ] || fail "$(cat err)"
+fi
+status 7 "$WEIR" docs none

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+# Into a pipe or file there is no progress, no colour, no control character; --quiet says nothing at all.
+. "$SOURCE/tests/cli/_lib.sh"
+input=synthetic:channels=64,rate=30000,seconds=20,seed=1
+status 0 "$WEIR" run "$SPIKE" "$input"
+cat out err >both
+[ "$(tr -d '\n[:print:]' <both | wc -c)" -eq 0 ] || fail "control characters: $(cat -v both)"
+! grep -q " left" both
+grep -q "^total" err  # the plan before
+grep -q "^done: " out # the figures after
+for figure in frames plan held cache RSS segments; do
+    grep -q "^  $figure " out || fail "no $figure in the summary"
+done
+status 0 "$WEIR" run "$SPIKE" "$input" --quiet
+[ ! -s out ] && [ ! -s err ] || fail "--quiet said something"
+if command -v script >/dev/null; then # a terminal: there it is
+    TERM=xterm script -qec "'$WEIR' run '$SPIKE' '$input'" /dev/null >terminal </dev/null
+    grep -q "x real time  held" terminal || fail "no progress on a terminal"
+else
+    echo "not tried on a terminal: script(1) is not there"
+fi

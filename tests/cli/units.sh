@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+# weir units lists every unit; the example of each is taken by a chain; its page names its settings.
+. "$SOURCE/tests/cli/_lib.sh"
+input=synthetic:channels=4,rate=1000,seconds=2,seed=1
+status 0 "$WEIR" units
+sed -n '2,/^$/p' out | awk 'NF { print $1 }' >names
+sed -n 's/^X(\([a-z0-9_]*\)).*/\1/p' "$SOURCE/src/unit/units.def" >wanted
+cmp names wanted || fail "not the units of units.def: $(cat names)"
+[ -s names ]
+while read -r unit; do
+    status 0 "$WEIR" units "$unit"
+    head -n 1 out | grep -q "^$unit: "
+    tail -n 1 out >example.yaml
+    grep -q -- "- $unit: {" example.yaml || fail "no example for $unit"
+    status 0 "$WEIR" plan example.yaml "$input"
+    status 0 "$WEIR" units "$unit" --markdown
+    grep -q "^# $unit$" out
+done <names
+status 0 "$WEIR" units butterworth
+for word in order cuton cutoff Hz required; do
+    grep -qw "$word" out || fail "no $word on the page of butterworth"
+done

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+# Wrong use is exit 2 and says what is wrong; help is exit 0 and on standard output.
+. "$SOURCE/tests/cli/_lib.sh"
+input=synthetic:channels=2,rate=1000,seconds=1,seed=1
+echo "[abs]" >c.yaml
+status 2 "$WEIR"
+refused 2 "did you mean run?" "$WEIR" rnu
+refused 2 "--foo" "$WEIR" --foo
+status 2 "$WEIR" run c.yaml "$input" --foo
+grep -q -- "--foo" err && grep -q "weir run --help" err || fail "$(cat err)"
+status 2 "$WEIR" run c.yaml
+status 2 "$WEIR" run c.yaml "$input" more
+status 2 "$WEIR" info
+refused 2 "--rate" "$WEIR" run c.yaml "$input" --rate 3s
+refused 2 "--rate" "$WEIR" run c.yaml "$input" --rate 0
+refused 2 "--memory-limit" "$WEIR" run c.yaml "$input" --memory-limit 3Hz
+refused 2 "--memory-limit" "$WEIR" run c.yaml "$input" --memory-limit -1
+refused 2 "--tile" "$WEIR" run c.yaml "$input" --tile some
+refused 2 "threads" "$WEIR" run c.yaml "$input" --threads 64
+refused 2 "--message-frames" "$WEIR" run c.yaml "$input" --message-frames 0
+refused 2 "exclude each other" "$WEIR" run c.yaml "$input" --message-frames 3 --message-lengths c.yaml
+refused 2 "longest message" "$WEIR" run c.yaml "$input" --tile none -o clean/out.npy
+refused 2 "--format" "$WEIR" run c.yaml "$input" -o -
+refused 2 "standard output" "$WEIR" run c.yaml "$input" -o - --format raw --json
+refused 2 "standard input" "$WEIR" run - - --format raw
+refused 2 "clean/out.foo" "$WEIR" run c.yaml "$input" -o clean/out.foo
+refused 3 "butterworth" "$WEIR" units butterwort
+for command in run plan info units; do
+    status 0 "$WEIR" $command --help
+    [ ! -s err ] && grep -q "Usage: weir $command" out || fail "$command --help"
+    status 0 "$WEIR" help $command
+done
+status 0 "$WEIR" --help
+for command in run plan info units; do
+    grep -q "^  $command " out || fail "$command is not in the help"
+done
+status 0 "$WEIR" --version
+grep -q "^weir [0-9]" out && grep -q "^  npy " out
