@@ -50,7 +50,8 @@ static weir_chain *make_chain(const fixture *at, uint64_t tile, weir_source *sou
     weir_value settings[32];
     size_t count = 0;
     for (const weir_setting *row = at->info->settings; row != NULL && row->name != NULL; row++) {
-        assert_true(row->preset != NULL || row->example != NULL);
+        assert_true(row->preset != NULL || row->example != NULL ||
+                    row->type == WEIR_SETTING_IGNORED);
         if (row->example != NULL) {
             settings[count++] = weir_text(row->name, row->example);
         }
@@ -287,8 +288,10 @@ static void check_subnormal(const fixture *at, const test_signal *signal)
     test_push(chain, &faint, 0, faint.frames, 100, 0, 0, &random, &output);
     const weir_spec *out = weir_chain_output_spec(chain, 0);
     double least = out->dtype == WEIR_F32 ? (double)0x1p-126f : 0x1p-1022;
-    if (!(at->info->flags & WEIR_UNIT_ANY_DTYPE) && strcmp(at->info->name, "window") != 0) {
-        for (size_t i = 0; i < output.frames * (size_t)weir_spec_columns(out); i++) {
+    if (out->dtype == WEIR_F32 || out->dtype == WEIR_F64) {
+        /* Elementwise units may pass on what they got; nothing may stay once the signal has ended. */
+        size_t values = output.frames * (size_t)weir_spec_columns(out);
+        for (size_t i = values / 2; i < values; i++) {
             double value = fabs(output_get(&output, out->dtype, i));
             if (value > 0 && value < least) {
                 print_error("S6: %s puts out %g\n", at->info->name, value);
