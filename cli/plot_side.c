@@ -47,7 +47,8 @@ plot_place plot_side_place(const json_t *side, uint64_t row, double rate_hz)
 
 const char *plot_side_label(const json_t *side, uint32_t dim, uint64_t entry)
 {
-    const json_t *axis = json_array_get(json_object_get(side, "axes"), dim);
+    const char *name = json_string_value(json_array_get(json_object_get(side, "dims"), dim));
+    const json_t *axis = name ? json_object_get(json_object_get(side, "axes"), name) : NULL;
     return json_string_value(json_array_get(json_object_get(axis, "labels"), (size_t)entry));
 }
 

@@ -10,6 +10,11 @@ head -n 1 "$work/terminal" | grep -q 'Fp1'
 tail -c 7 "$work/a.svg" | grep -q '</svg>'
 [ "$(grep -c '<path' "$work/a.svg")" -gt 4 ]
 
+# What weir wrote says itself what it is, by its side file: rate, label and unit.
+printf 'chain:\n  - abs: {}\n' >"$work/chain.yaml"
+"$WEIR" run "$work/chain.yaml" "$sample" -o "$work/abs.npy" >/dev/null 2>&1
+"$WEIR" plot "$work/abs.npy" | head -n 1 | grep -qx 'Fp1, uV   abs.npy, 128 Hz'
+
 # A single spike in 100,000 samples must reach higher than anything else in the picture.
 head -c 200000 /dev/zero >"$work/raw"
 printf '\377\177' | dd of="$work/raw" bs=1 seek=66666 conv=notrunc 2>/dev/null
