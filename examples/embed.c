@@ -36,9 +36,9 @@ int main(void)
     must(weir_chain_plan(chain, &spec, &plan));
     printf("will hold %llu bytes\n", (unsigned long long)plan->total_bytes);
 
-    static float samples[1000][64];
+    static float samples[1000 * 64];
     for (int i = 0; i < 1000 * 64; i++)
-        samples[0][i] = (float)rand() / (float)RAND_MAX;
+        samples[i] = (float)rand() / (float)RAND_MAX;
     weir_message message = {
         .spec = &spec, .data = samples, .frames = 1000, .first_index = WEIR_INDEX_NEXT};
     must(weir_chain_push(chain, &message, show, "deviation"));
