@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * npy in: orders, byte orders, dtypes, headers as they come and as they must not; npy out: what is
+ * written is read back, parts are readable at every flush, names are kept.
+ */
+#include "recordings.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+static weir_recording_options at_rate(double rate_hz)
+{
+    weir_recording_options options = weir_recording_options_default();
+    options.rate_hz = rate_hz;
+    return options;
+}
+
+/* A file of version `version` with that dict and `bytes` of body. */
+static const char *
+make(const char *name, int version, const char *dict, const void *body, size_t bytes)
+{
+    unsigned char *file = calloc(1, 20000 + bytes);
+    assert_non_null(file);
+    size_t length = strlen(dict), head = version > 1 ? 12 : 10;
+    memcpy(file, "\x93NUMPY", 6);
+    file[6] = (unsigned char)version;
+    file[8] = (unsigned char)(length & 0xff);
+    file[9] = (unsigned char)(length >> 8);
+    memcpy(file + head, dict, length);
+    if (bytes) {
+        memcpy(file + head + length, body, bytes);
+    }
+    const char *path = write_file(name, file, head + length + bytes);
+    free(file);
+    return path;
+}
+
+static weir_err open_only(const char *path, const weir_recording_options *options)
+{
+    weir_source *source = NULL;
+    weir_err err = weir_recording_open(path, options, &source);
+    if (err == WEIR_OK) {
+        source->ops->close(source);
+    }
+    return err;
+}
+
+static recorded read_path(const char *path, const weir_recording_options *options, uint64_t seed)
+{
+    weir_source *source = NULL;
+    recorded all = {0};
+    assert_ok(weir_recording_open(path, options, &source));
+    assert_ok(read_source(source, 7, seed, &all));
+    source->ops->close(source);
+    return all;
+}
+
+/* Value of frame t, column c; fits every dtype. */
+static double value(size_t t, size_t c)
+{
+    return (double)((t * 7 + c * 13) % 251);
+}
+
+static size_t put_value(unsigned char *to, const char *code, bool big, double number)
+{
+    unsigned char bytes[8];
+    size_t width = (size_t)(code[1] - '0');
+    if (code[0] == 'f' && width == 4) {
+        float narrow = (float)number;
+        memcpy(bytes, &narrow, 4);
+    } else if (code[0] == 'f') {
+        memcpy(bytes, &number, 8);
+    } else {
+        int32_t whole = (int32_t)number;
+        memcpy(bytes, &whole, 4);
+    }
+    for (size_t i = 0; i < width; i++) {
+        to[i] = bytes[big ? width - 1 - i : i];
+    }
+    return width;
+}
+
+static void every_order_and_dtype(void **state)
+{
+    (void)state;
+    static const char *const codes[] = {"u1", "u2", "i2", "i4", "f4", "f8"};
+    static const weir_dtype physical[] = {WEIR_F32, WEIR_F32, WEIR_F32,
+                                          WEIR_F64, WEIR_F32, WEIR_F64};
+    static const weir_dtype counts[] = {WEIR_U8, WEIR_U16, WEIR_I16, WEIR_I32, WEIR_F32, WEIR_F64};
+    uint64_t seed = testing_seed("npy");
+    enum { T = 50, C = 5 };
+    for (int which = 0; which < 6 * 2 * 2 * 3 * 2; which++) {
+        int code = which % 6, big = which / 6 % 2, fortran = which / 12 % 2;
+        int version = which / 24 % 3 + 1, stored = which / 72;
+        unsigned char body[T * C * 8];
+        size_t used = 0;
+        for (size_t i = 0; i < T * C; i++) {
+            size_t t = fortran ? i % T : i / C, c = fortran ? i / T : i % C;
+            used += put_value(body + used, codes[code], big, value(t, c));
+        }
+        char dict[128];
+        snprintf(dict, sizeof dict, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (%d, %d), }\n",
+                 big ? '>' : '<', codes[code], fortran ? "True" : "False", T, C);
+        weir_recording_options options = at_rate(100);
+        options.counts = stored;
+        recorded all = read_path(make("a.npy", version, dict, body, used), &options, seed);
+        assert_int_equal(all.frames, T);
+        assert_int_equal(all.columns, C);
+        assert_int_equal(all.dtype, stored ? counts[code] : physical[code]);
+        for (size_t i = 0; i < T * C; i++) {
+            assert_true(all.values[i] == value(i / C, i % C));
+        }
+        recorded_free(&all);
+        /* The same with channels picked in another order, and a window of time. */
+        options.channels = "3,0-1";
+        options.start_s = 0.1;
+        options.duration_s = 0.2;
+        all = read_path(own_path("a.npy"), &options, seed + 1);
+        assert_int_equal(all.frames, 20);
+        assert_int_equal(all.first_index, 10);
+        static const size_t picks[] = {3, 0, 1};
+        for (size_t i = 0; i < 60; i++) {
+            assert_true(all.values[i] == value(10 + i / 3, picks[i % 3]));
+        }
+        recorded_free(&all);
+    }
+}
+
+static void more_dimensions(void **state)
+{
+    (void)state;
+    enum { T = 9, A = 2, B = 3, D = 4 };
+    int16_t body[T * A * B * D];
+    for (int fortran = 0; fortran < 2; fortran++) {
+        for (size_t i = 0; i < T * A * B * D; i++) {
+            size_t t, column;
+            if (fortran) {
+                size_t a = i / T % A, b = i / T / A % B, d = i / T / A / B;
+                t = i % T;
+                column = (a * B + b) * D + d;
+            } else {
+                t = i / (A * B * D);
+                column = i % (A * B * D);
+            }
+            body[i] = (int16_t)value(t, column);
+        }
+        char dict[128];
+        snprintf(dict, sizeof dict, "{'descr': '<i2', 'fortran_order': %s, 'shape': (9, 2, 3, 4)}",
+                 fortran ? "True" : "False");
+        const char *path = make("d.npy", 1, dict, body, sizeof body);
+        weir_recording_options options = at_rate(1);
+        weir_source *source = NULL;
+        assert_ok(weir_recording_open(path, &options, &source));
+        const weir_spec *spec = &source->ops->info(source)->spec;
+        assert_int_equal(spec->dim_count, 4);
+        assert_int_equal(spec->dims[3].size, 4);
+        assert_int_equal(weir_spec_check(spec), WEIR_OK);
+        recorded all;
+        assert_ok(read_source(source, 4, 0, &all));
+        for (size_t i = 0; i < T * A * B * D; i++) {
+            assert_true(all.values[i] == value(i / (A * B * D), i % (A * B * D)));
+        }
+        recorded_free(&all);
+        source->ops->close(source);
+        options.channels = "0";
+        assert_fails(open_only(path, &options), WEIR_E_USAGE, "more dimensions");
+    }
+}
+
+/* One row a case: a header and what is said of it. NULL: it is read. */
+static void headers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *dict, *said;
+    } cases[] = {
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }", NULL},
+        {" { \"shape\" :( 3 , 1 ) ,'fortran_order':False , 'descr':\"<f8\" } \n", NULL},
+        {"{'shape': (3L, 1L), 'descr': '=f8', 'fortran_order': True}", NULL},
+        {"{'descr': '|f8', 'fortran_order': False, 'shape': (3)}", NULL},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", NULL}, /* bytes are over */
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 4)}", NULL},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': ()}", "single value"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (4,)}", "are 32 bytes, found 24"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (300000000000,)}",
+         "300000000000 frames"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",
+         "1 to 1048576"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775807, 3)}",
+         "fit no file"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}",
+         "below 2^64"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 0)}", "expected 1 to"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 1, 1, 1, 1)}", "4 dimensions"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (-3,)}", "a whole number"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': 3}", "expected ("},
+        {"{'descr': '<f8', 'fortran_order': False}", "once each"},
+        {"{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (3,)}", "once each"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (3,), 'x': 1}", "once each"},
+        {"{'descr': '<c16', 'fortran_order': False, 'shape': (1,)}", "u1 u2 i2 i4 f4 f8"},
+        {"{'descr': '<u8', 'fortran_order': False, 'shape': (3,)}", "u1 u2 i2 i4 f4 f8"},
+        {"{'descr': '|b1', 'fortran_order': False, 'shape': (3,)}", "u1 u2 i2 i4 f4 f8"},
+        {"{'descr': '<<f8', 'fortran_order': False, 'shape': (3,)}", "u1 u2 i2 i4 f4 f8"},
+        {"{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (3,)}", "structures"},
+        {"{'descr': '<f8', 'fortran_order': 0, 'shape': (3,)}", "True or False"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (3,)} x", "nothing more"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (3,", "a whole number"},
+        {"{'descr': '<f8, 'fortran_order': False, 'shape': (3,)}", "u1 u2"},
+        {"{{{{{{{{{{{{{{{{{{{{{{{{{{{{{", "quoted"},
+        {"               ", "expected {"},
+    };
+    static const double body[3] = {1, 2, 3};
+    weir_recording_options options = at_rate(10);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int before = open_descriptors();
+        const char *path = make("h.npy", 1, cases[i].dict, body, sizeof body);
+        if (cases[i].said) {
+            assert_fails(open_only(path, &options), WEIR_E_RECORDING, cases[i].said);
+            assert_non_null(strstr(weir_err_detail(), "h.npy: offset "));
+            assert_null(strchr(weir_err_detail(), '\n'));
+        } else {
+            assert_ok(open_only(path, &options));
+        }
+        assert_int_equal(open_descriptors(), before);
+    }
+}
+
+static void cut_anywhere(void **state)
+{
+    (void)state;
+    static const double body[6] = {1, 2, 3, 4, 5, 6};
+    const char *path = make("c.npy", 2, "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2)}",
+                            body, sizeof body);
+    unsigned char bytes[256];
+    FILE *file = fopen(path, "rb");
+    size_t count = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    weir_recording_options options = at_rate(10);
+    assert_ok(open_only(path, &options));
+    for (size_t cut = 0; cut < count; cut++) {
+        path = write_file("c.npy", bytes, cut);
+        assert_int_equal(open_only(path, &options), WEIR_E_RECORDING);
+        assert_non_null(strstr(weir_err_detail(), "c.npy: offset "));
+    }
+}
+
+static void what_is_no_recording(void **state)
+{
+    (void)state;
+    weir_recording_options options = at_rate(10);
+    assert_fails(open_only("/nowhere/at/all.npy", &options), WEIR_E_IO, "/nowhere/at/all.npy");
+    assert_fails(open_only("/tmp", &options), WEIR_E_IO, "folder");
+    assert_fails(open_only(write_file("e.npy", "", 0), &options), WEIR_E_RECORDING, "empty");
+    assert_fails(open_only(write_file("e.xyz", "what?", 5), &options), WEIR_E_RECORDING,
+                 "--format");
+    assert_fails(open_only(write_file("e.npy", "what?", 5), &options), WEIR_E_RECORDING, "header");
+    assert_fails(open_only(write_file("e.npy", "what? no npy", 12), &options), WEIR_E_RECORDING,
+                 "NUMPY");
+    options.format = "npz";
+    assert_fails(open_only(own_path("e.npy"), &options), WEIR_E_USAGE, "did you mean npy");
+}
+
+static void options_that_do_not_suit(void **state)
+{
+    (void)state;
+    static const double body[6] = {1, 2, 3, 4, 5, 6};
+    char path[256];
+    snprintf(path, sizeof path, "%s",
+             make("o.npy", 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2)}", body,
+                  sizeof body));
+    weir_recording_options options = at_rate(0);
+    assert_fails(open_only(path, &options), WEIR_E_USAGE, "--rate");
+    options.rate_hz = -3;
+    assert_fails(open_only(path, &options), WEIR_E_USAGE, "above 0");
+    options.rate_hz = NAN;
+    assert_fails(open_only(path, &options), WEIR_E_USAGE, "above 0");
+    static const struct {
+        const char *list, *said;
+    } lists[] = {{"2", "channels 0 to 1"},
+                 {"0-2", "channels 0 to 1"},
+                 {"1-0", "backwards"},
+                 {"", "empty"},
+                 {"0,,1", "empty"},
+                 {"Fp1", "no channel Fp1"},
+                 {"99999999999999999999", "no channel"}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        options = at_rate(10);
+        options.channels = lists[i].list;
+        assert_fails(open_only(path, &options), WEIR_E_USAGE, lists[i].said);
+        options.channels = NULL;
+        options.exclude = lists[i].list;
+        assert_fails(open_only(path, &options), WEIR_E_USAGE, lists[i].said);
+    }
+    options.exclude = "0-1";
+    assert_fails(open_only(path, &options), WEIR_E_USAGE, "leaves no channel");
+    options = at_rate(10);
+    options.start_s = -1;
+    assert_fails(open_only(path, &options), WEIR_E_USAGE, "start");
+    options.start_s = 5;
+    assert_fails(open_only(path, &options), WEIR_E_USAGE, "nothing lies there");
+    options.start_s = NAN;
+    options.duration_s = 0;
+    assert_fails(open_only(path, &options), WEIR_E_USAGE, "duration");
+}
+
+/* A file of many channels in Fortran order is read in blocks of bounded size (M6). */
+static void fortran_is_bounded(void **state)
+{
+    (void)state;
+    enum { T = 700, C = 4096 };
+    uint8_t *body = malloc(T * C);
+    assert_non_null(body);
+    for (size_t i = 0; i < T * C; i++) {
+        body[i] = (uint8_t)value(i % T, i / T);
+    }
+    const char *path = make(
+        "f.npy", 1, "{'descr': '|u1', 'fortran_order': True, 'shape': (700, 4096)}", body, T * C);
+    free(body);
+    weir_recording_options options = at_rate(10);
+    weir_source *source = NULL;
+    assert_ok(weir_recording_open(path, &options, &source));
+    uint64_t bytes = 0;
+    assert_ok(source->ops->plan(source, 300, &bytes));
+    assert_true(bytes <= 1024 * 1024);
+    recorded all;
+    assert_ok(read_source(source, 300, 0, &all));
+    for (size_t i = 0; i < T * C; i++) {
+        assert_true(all.values[i] == value(i / C, i % C));
+    }
+    recorded_free(&all);
+    source->ops->close(source);
+}
+
+/* ---- out ------------------------------------------------------------------------------------------- */
+
+static void
+write_some(weir_sink *sink, const weir_spec *spec, uint64_t segment, int64_t first, size_t frames)
+{
+    float rows[64 * 3];
+    for (size_t i = 0; i < frames * 3; i++) {
+        rows[i] = (float)value((size_t)first + i / 3, i % 3);
+    }
+    weir_message block = {.spec = spec,
+                          .data = rows,
+                          .frames = frames,
+                          .segment = segment,
+                          .segment_start_ns = (int64_t)segment * 5000000000,
+                          .first_index = first};
+    assert_ok(sink->ops->write(sink, &block));
+}
+
+static bool exists(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+static void writing(void **state)
+{
+    (void)state;
+    static const char *const labels[] = {"a\"b", "\xc2\xb5", "\xff"};
+    static const char *const units[] = {"uV", "uV", "mV"};
+    weir_spec spec = weir_spec_make(WEIR_F32, 100, 3, labels, units);
+    char path[256], part[280], side[280];
+    snprintf(path, sizeof path, "%s", own_path("out.npy"));
+    snprintf(part, sizeof part, "%s.part", path);
+    snprintf(side, sizeof side, "%s.json", path);
+    weir_sink *sink = NULL;
+    int before = open_descriptors();
+    assert_ok(weir_recording_create(path, NULL, &sink));
+    uint64_t bytes = 0;
+    assert_ok(sink->ops->plan(sink, &spec, &bytes));
+    assert_false(exists(part));
+    void *memory = malloc((size_t)bytes);
+    assert_ok(sink->ops->start(sink, &spec, NULL, "chain:\n  - log: {}\n", memory));
+    weir_sink *second = NULL;
+    assert_ok(weir_recording_create(path, NULL, &second));
+    assert_fails(second->ops->start(second, &spec, NULL, "", memory), WEIR_E_USAGE, "another run");
+    second->ops->close(second);
+    assert_true(exists(part));
+    uint64_t rows = 0;
+    for (int i = 0; i < 5; i++) {
+        write_some(sink, &spec, 0, (int64_t)rows, 64);
+        rows += 64;
+        assert_ok(sink->ops->flush(sink));
+        /* What was flushed is a whole npy file under the part's name. */
+        weir_recording_options options = at_rate(100);
+        options.format = "npy";
+        recorded all = read_path(part, &options, 0);
+        assert_int_equal(all.frames, rows);
+        recorded_free(&all);
+    }
+    write_some(sink, &spec, 1, 7, 10);
+    assert_ok(sink->ops->finish(sink));
+    sink->ops->close(sink);
+    free(memory);
+    assert_int_equal(open_descriptors(), before);
+    assert_true(exists(path) && exists(side) && !exists(part));
+    weir_recording_options options = at_rate(100);
+    recorded all = read_path(path, &options, 3);
+    assert_int_equal(all.frames, 330);
+    for (size_t i = 0; i < 320 * 3; i++) {
+        assert_true(all.values[i] == value(i / 3, i % 3));
+    }
+    recorded_free(&all);
+
+    assert_fails(weir_recording_create(path, NULL, &sink), WEIR_E_USAGE, "--force");
+    unlink(path);
+    assert_fails(weir_recording_create(path, NULL, &sink), WEIR_E_USAGE, "out.npy.json");
+    weir_output_options force = weir_output_options_default();
+    force.force = true;
+    assert_ok(weir_recording_create(path, &force, &sink));
+    sink->ops->close(sink);
+    assert_false(exists(path));
+}
+
+/* An output that was begun and not finished: rows are kept, nothing is not. */
+static void unfinished(void **state)
+{
+    (void)state;
+    weir_spec spec = weir_spec_make(WEIR_F32, 100, 3, NULL, NULL);
+    char path[256], part[280];
+    snprintf(path, sizeof path, "%s", own_path("u.npy"));
+    snprintf(part, sizeof part, "%s.part", path);
+    for (int rows = 0; rows < 2; rows++) {
+        weir_sink *sink = NULL;
+        void *memory = malloc(1 << 16);
+        assert_ok(weir_recording_create(path, NULL, &sink));
+        assert_ok(sink->ops->start(sink, &spec, NULL, "", memory));
+        if (rows) {
+            write_some(sink, &spec, 0, 0, 20);
+        }
+        sink->ops->close(sink);
+        free(memory);
+        assert_false(exists(path));
+        assert_int_equal(exists(part), rows);
+    }
+    weir_recording_options options = at_rate(100);
+    recorded all = read_path(part, &options, 0);
+    assert_int_equal(all.frames, 20);
+    recorded_free(&all);
+}
+
+static void outputs_that_cannot_be(void **state)
+{
+    (void)state;
+    weir_spec spec = weir_spec_make(WEIR_F32, 100, 3, NULL, NULL);
+    weir_sink *sink = NULL;
+    uint64_t bytes = 0;
+    assert_fails(weir_recording_create("x.what", NULL, &sink), WEIR_E_USAGE, "x.what");
+    assert_fails(weir_recording_create("/tmp", NULL, &sink), WEIR_E_USAGE, "/tmp");
+    assert_fails(weir_recording_create("-", NULL, &sink), WEIR_E_USAGE, "--format");
+    weir_output_options options = weir_output_options_default();
+    options.format = "edf";
+    assert_fails(weir_recording_create("x.edf", &options, &sink), WEIR_E_USAGE, "not written");
+    options.format = "npy";
+    assert_ok(weir_recording_create("-", &options, &sink));
+    assert_fails(sink->ops->plan(sink, &spec, &bytes), WEIR_E_USAGE, "pipe");
+    sink->ops->close(sink);
+    assert_ok(weir_recording_create("/nowhere/at/all.npy", NULL, &sink));
+    void *memory = malloc(1 << 16);
+    assert_fails(sink->ops->start(sink, &spec, NULL, "", memory), WEIR_E_IO, "/nowhere/at/all.npy");
+    sink->ops->close(sink);
+    /* A full disk. */
+    options.format = "raw";
+    assert_ok(weir_recording_create("/dev/full", &options, &sink));
+    assert_ok(sink->ops->plan(sink, &spec, &bytes));
+    assert_ok(sink->ops->start(sink, &spec, NULL, "", memory));
+    write_some(sink, &spec, 0, 0, 20);
+    assert_fails(sink->ops->flush(sink), WEIR_E_IO, "/dev/full");
+    sink->ops->close(sink);
+    free(memory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_order_and_dtype),
+        cmocka_unit_test(more_dimensions),
+        cmocka_unit_test(headers),
+        cmocka_unit_test(cut_anywhere),
+        cmocka_unit_test(what_is_no_recording),
+        cmocka_unit_test(options_that_do_not_suit),
+        cmocka_unit_test(fortran_is_bounded),
+        cmocka_unit_test(writing),
+        cmocka_unit_test(unfinished),
+        cmocka_unit_test(outputs_that_cannot_be),
+    };
+    return cmocka_run_group_tests_name("npy", tests, NULL, own_folder_remove);
+}

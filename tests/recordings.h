@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * recordings.h: what tests of readers and writers share: reading a whole recording in any cut, writing
+ * bytes to a file of the test's own folder.
+ */
+#ifndef WEIR_TEST_RECORDINGS_H
+#define WEIR_TEST_RECORDINGS_H
+
+#include "testing.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <weir/weir.h>
+
+/* A recording as it came. */
+typedef struct recorded {
+    uint64_t frames, columns;
+    weir_dtype dtype;
+    double *values; /* [frames x columns] */
+    void *rows;     /* the same as delivered */
+    uint64_t segments;
+    int64_t first_index;
+} recorded;
+
+static inline double value_of(weir_dtype dtype, const void *rows, size_t at)
+{
+    switch (dtype) {
+    case WEIR_U8:
+        return ((const uint8_t *)rows)[at];
+    case WEIR_U16:
+        return ((const uint16_t *)rows)[at];
+    case WEIR_I16:
+        return ((const int16_t *)rows)[at];
+    case WEIR_I32:
+        return ((const int32_t *)rows)[at];
+    case WEIR_F32:
+        return (double)((const float *)rows)[at];
+    case WEIR_F64:
+        return ((const double *)rows)[at];
+    }
+    return NAN;
+}
+
+/* Reads to the end in pieces of 1 to tile frames (seed 0: always tile), checking what every source
+ * promises: rows stay within their room, indexes follow on each other. */
+static inline weir_err read_source(weir_source *source, size_t tile, uint64_t seed, recorded *ret)
+{
+    const weir_source_info *info = source->ops->info(source);
+    recorded all = {.columns = weir_spec_columns(&info->spec), .dtype = info->spec.dtype};
+    size_t frame_bytes = (size_t)weir_spec_frame_bytes(&info->spec);
+    uint64_t bytes = 0;
+    weir_err err = source->ops->plan(source, tile, &bytes);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    void *memory = NULL;
+    if (bytes > 0) {
+        /* Exactly as many, so that a sanitizer sees what is beyond the plan (M6). */
+        assert_int_equal(posix_memalign(&memory, 64, (size_t)bytes), 0);
+    }
+    err = source->ops->start(source, tile, memory);
+    uint64_t segment = UINT64_MAX;
+    int64_t next = 0;
+    size_t room = 0;
+    while (err == WEIR_OK) {
+        size_t want = seed ? 1 + (size_t)(testing_random(&seed) % tile) : tile;
+        unsigned char *rows = malloc(want * frame_bytes);
+        assert_non_null(rows);
+        weir_message message;
+        err = source->ops->read(source, rows, want, &message);
+        if (err != WEIR_OK || message.frames == 0) {
+            free(rows);
+            break;
+        }
+        assert_true(message.frames <= want);
+        if (message.segment != segment) {
+            segment = message.segment;
+            all.first_index = all.segments++ ? all.first_index : message.first_index;
+        } else {
+            assert_int_equal(message.first_index, next);
+        }
+        next = message.first_index + (int64_t)message.frames;
+        while (all.frames + message.frames > room) {
+            room = room ? room * 2 : 1024;
+            all.rows = realloc(all.rows, room * frame_bytes);
+            assert_non_null(all.rows);
+        }
+        memcpy((unsigned char *)all.rows + all.frames * frame_bytes, rows,
+               message.frames * frame_bytes);
+        all.frames += message.frames;
+        free(rows);
+    }
+    free(memory);
+    all.values = malloc((size_t)(all.frames * all.columns + 1) * sizeof(double));
+    assert_non_null(all.values);
+    for (size_t i = 0; i < all.frames * all.columns; i++) {
+        all.values[i] = value_of(all.dtype, all.rows, i);
+    }
+    *ret = all;
+    return err;
+}
+
+static inline void recorded_free(recorded *all)
+{
+    free(all->values);
+    free(all->rows);
+    *all = (recorded){0};
+}
+
+/* The path of a file in this process's own folder. */
+static inline const char *own_path(const char *name)
+{
+    static char folder[64], path[256];
+    if (*folder == 0) {
+        snprintf(folder, sizeof folder, "/tmp/weir-test-XXXXXX");
+        assert_non_null(mkdtemp(folder));
+    }
+    snprintf(path, sizeof path, "%s/%.180s", folder, name);
+    return path;
+}
+
+/* Removes that folder and the files in it. */
+static inline int own_folder_remove(void **state)
+{
+    (void)state;
+    char path[256];
+    snprintf(path, sizeof path, "%s", own_path(""));
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;) {
+        unlink(own_path(entry->d_name));
+    }
+    closedir(folder);
+    return rmdir(path);
+}
+
+static inline const char *write_file(const char *name, const void *bytes, size_t count)
+{
+    const char *path = own_path(name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+    return path;
+}
+
+/* Descriptors that this process has open. */
+static inline int open_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    assert_non_null(folder);
+    int count = 0;
+    while (readdir(folder)) {
+        count++;
+    }
+    closedir(folder);
+    return count;
+}
+
+#endif
