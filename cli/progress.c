@@ -11,8 +11,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define BAR     24
-#define EVERY_S 0.2
+#define BAR       24
+#define LEAST_BAR 4
+#define EVERY_S   0.2
 
 volatile sig_atomic_t cli_stop;
 
@@ -54,7 +55,7 @@ void cli_progress_start(cli_progress *progress, bool quiet)
     *progress = (cli_progress){.shown = !quiet && isatty(STDERR_FILENO) == 1};
 }
 
-static size_t terminal_columns(void)
+static int terminal_columns(void)
 {
     struct winsize size;
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
@@ -62,47 +63,58 @@ static size_t terminal_columns(void)
     return size.ws_col;
 }
 
-static void draw_bar(double part)
+/* Both halves in whole characters of one column. */
+static void draw_bar(double part, int width)
 {
     bool utf8 = is_utf8();
-    int filled = (int)(part * BAR + 0.5);
-    for (int i = 0; i < BAR; i++)
+    int filled = (int)(part * width + 0.5);
+    for (int i = 0; i < width; i++)
         fputs(i < filled ? (utf8 ? "━" : "#") : (utf8 ? "─" : "."), stderr);
 }
 
-static void draw(const weir_progress *state)
+/* Part done, times real time, held, time left; `real` is left out where the line is short. */
+static void
+write_line(const weir_progress *state, double part, const char *real, char *line, size_t size)
 {
-    char done[CLI_FIGURE], all[CLI_FIGURE], held[CLI_FIGURE], limit[CLI_FIGURE], left[CLI_FIGURE],
-        times[CLI_FIGURE];
-    char line[512];
+    char done[CLI_FIGURE], all[CLI_FIGURE], held[CLI_FIGURE], limit[CLI_FIGURE], left[CLI_FIGURE];
+    char times[CLI_FIGURE], head[2 * CLI_FIGURE + 16], tail[CLI_FIGURE + 16] = "";
     weir_cache_stats stats = {.stats_size = sizeof stats};
     weir_cache_stats_read(state->cache, &stats);
     double done_s = cli_seconds(state->frames_in, state->rate_hz);
     double all_s = cli_seconds(state->frames_total, state->rate_hz);
-    double part = all_s > 0 ? done_s / all_s : NAN;
-    uint64_t bound =
-        state->memory_limit_bytes != WEIR_NO_LIMIT ? state->memory_limit_bytes : state->plan_bytes;
-    size_t at = 0;
+    bool limited = state->memory_limit_bytes != WEIR_NO_LIMIT;
+    uint64_t bound = limited ? state->memory_limit_bytes : state->plan_bytes;
+    cli_duration(done_s, done, sizeof done);
     if (isfinite(part))
-        at += (size_t)snprintf(line, sizeof line, " %3.0f %%  %s of %s", 100 * part,
-                               cli_duration(done_s, done, sizeof done),
-                               cli_duration(all_s, all, sizeof all));
+        snprintf(head, sizeof head, " %3.0f %%  %s of %s", 100 * part, done,
+                 cli_duration(all_s, all, sizeof all));
     else
-        at += (size_t)snprintf(line, sizeof line, "%s", cli_duration(done_s, done, sizeof done));
-    at += (size_t)snprintf(
-        line + at, sizeof line - at, "  %s real time  held %s / %s",
-        cli_times(state->seconds > 0 ? done_s / state->seconds : 0, times, sizeof times),
-        cli_bytes(stats.held_bytes, held, sizeof held), cli_bytes(bound, limit, sizeof limit));
+        snprintf(head, sizeof head, "%s", done);
     if (part > 0)
-        snprintf(line + at, sizeof line - at, "  %s left",
+        snprintf(tail, sizeof tail, "  %s left",
                  cli_duration(round(state->seconds * (1 - part) / part), left, sizeof left));
-    fputs("\r", stderr);
-    size_t columns = terminal_columns();
-    if (isfinite(part) && columns > BAR + 40) {
-        draw_bar(part < 1 ? part : 1);
-        columns -= BAR;
-    }
-    fprintf(stderr, "%.*s\x1b[K", (int)(columns - 1), line);
+    snprintf(line, size, "%s  %s%s  held %s / %s%s", head,
+             cli_times(state->seconds > 0 ? done_s / state->seconds : 0, times, sizeof times), real,
+             cli_bytes(stats.held_bytes, held, sizeof held), cli_bytes(bound, limit, sizeof limit),
+             tail);
+}
+
+static void draw(const weir_progress *state)
+{
+    char line[512];
+    double part = state->frames_total != WEIR_FRAMES_UNKNOWN && state->frames_total > 0
+                      ? (double)state->frames_in / (double)state->frames_total
+                      : NAN;
+    int columns = terminal_columns() - 1;
+    write_line(state, part, " real time", line, sizeof line);
+    if ((int)strlen(line) > columns)
+        write_line(state, part, "", line, sizeof line);
+    /* The bar takes what is left, the text is cut last: a second line would not be redrawn. */
+    int bar = columns - (int)strlen(line);
+    putc('\r', stderr);
+    if (isfinite(part) && bar >= LEAST_BAR)
+        draw_bar(part < 1 ? part : 1, bar < BAR ? bar : BAR);
+    fprintf(stderr, "%.*s\x1b[K", columns, line);
     fflush(stderr);
 }
 

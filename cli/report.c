@@ -6,6 +6,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void put(FILE *file, const char *text)
@@ -85,8 +86,8 @@ static void write_figures(FILE *file, const cli_job *job, const cli_result *resu
     fputs("</div>\n", file);
 }
 
-#define BAR_X     190.0
-#define BAR_WIDTH 560.0
+#define BAR_X     250.0
+#define BAR_WIDTH 480.0
 
 static void
 write_bar(FILE *file, double y, const char *name, uint64_t planned, uint64_t used, double most)
@@ -111,16 +112,26 @@ static void write_parts(FILE *file, const cli_job *job)
 {
     const weir_plan *plan = job->plan;
     double most = 0, y = 4;
-    for (size_t i = 0; i < plan->part_count; i++)
+    size_t count = 0;
+    for (size_t i = 0; i < plan->part_count; i++) {
         most = (double)plan->parts[i].bytes > most ? (double)plan->parts[i].bytes : most;
+        count += plan->parts[i].bytes > 0;
+    }
     fprintf(file,
             "<h2>Parts: planned and used</h2>\n<svg viewBox=\"0 0 900 %zu\" width=\"100%%\" "
             "role=\"img\" "
             "aria-label=\"planned and used bytes of each part\">\n",
-            plan->part_count * 24 + 8);
-    for (size_t i = 0; i < plan->part_count; i++, y += 24)
-        write_bar(file, y, plan->parts[i].name, plan->parts[i].bytes, plan->parts[i].used_bytes,
-                  most);
+            count * 24 + 8);
+    for (size_t i = 0; i < plan->part_count; i++) {
+        const weir_plan_part *part = &plan->parts[i];
+        if (part->bytes == 0) /* in place: nothing to show */
+            continue;
+        char *name =
+            cli_text("%s, %s", part->name, strcmp(part->kind, "unit") == 0 ? "state" : part->kind);
+        write_bar(file, y, name, part->bytes, part->used_bytes, most);
+        free(name);
+        y += 24;
+    }
     fputs("</svg>\n", file);
 }
 
@@ -139,7 +150,8 @@ static void write_held(FILE *file, const cli_job *job, const cli_result *result)
           "role=\"img\" "
           "aria-label=\"held peak against plan and limit\">\n",
           file);
-    write_bar(file, 4, "held peak of plan", plan->total_bytes, result->stats.held_peak_bytes, most);
+    write_bar(file, 4, "held at its peak, of plan", plan->total_bytes,
+              result->stats.held_peak_bytes, most);
     if (limited) {
         double x = BAR_X + BAR_WIDTH * (double)plan->memory_limit_bytes / most;
         fprintf(file,

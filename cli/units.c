@@ -5,6 +5,7 @@
  */
 #include "cli.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,8 +274,11 @@ void cli_unit_markdown(const weir_unit_info *unit, FILE *file)
 {
     char text[512];
     fprintf(file, "# %s\n\n", unit->name);
-    put_markdown(file, unit->summary);
-    fputs(".\n\n", file);
+    if (*unit->summary != '\0') {
+        putc(toupper((unsigned char)*unit->summary), file);
+        put_markdown(file, unit->summary + 1);
+        fputs(".\n\n", file);
+    }
     if (*cli_unit_flags(unit, text, sizeof text) != '\0')
         fprintf(file, "It %s.\n\n", text);
     if (unit->settings != NULL && unit->settings->name != NULL) {

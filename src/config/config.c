@@ -42,7 +42,10 @@ static weir_err read_limit(const char *file, const weir_value *value, uint64_t *
     if (value->type != WEIR_VALUE_TEXT && value->type != WEIR_VALUE_NUMBER)
         return weiri_fail(WEIR_E_CHAIN, "%s:%u:%u: %s: found no number of bytes; 64 MiB is one",
                           file, value->line, value->column, value->key);
-    if (weir_bytes_parse(value->text, limit) != WEIR_OK)
+    if (value->type == WEIR_VALUE_NUMBER && value->number >= 0 && value->number <= 0x1p53 &&
+        value->number == floor(value->number))
+        *limit = (uint64_t)value->number; /* however it is written: 0x4000000, 1e6 */
+    else if (weir_bytes_parse(value->text, limit) != WEIR_OK)
         return fail_key(file, value);
     return WEIR_OK;
 }
@@ -82,7 +85,9 @@ static weir_err read_tolerance(const char *file, const weir_value *value, double
     if (value->type != WEIR_VALUE_TEXT && value->type != WEIR_VALUE_NUMBER)
         return weiri_fail(WEIR_E_CHAIN, "%s:%u:%u: %s: found no time; 1 ms is one", file,
                           value->line, value->column, value->key);
-    if (weir_quantity_parse(value->text, WEIR_TIME, seconds) != WEIR_OK)
+    if (value->type == WEIR_VALUE_NUMBER)
+        *seconds = value->number;
+    else if (weir_quantity_parse(value->text, WEIR_TIME, seconds) != WEIR_OK)
         return fail_key(file, value);
     if (!(*seconds >= 0 && *seconds <= 1e6))
         return weiri_fail(WEIR_E_CHAIN, "%s:%u:%u: %s: found %.60s; 0 s to 1000000 s are allowed",

@@ -18,3 +18,4 @@ if command -v man >/dev/null; then
     [ ! -s err ] || fail "$(cat err)"
 fi
 status 7 "$WEIR" docs none
+diff -r doc/units "$SOURCE/doc/units" && cmp doc/weir.1 "$SOURCE/doc/weir.1" || fail "doc/ is behind the tables: make docs"
