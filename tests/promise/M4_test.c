@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * M4: charged is what a buffer occupies; the number of buffers is limited too; peaks.
+ */
+#include "witness.h"
+
+static void charged_is_what_it_occupies(void **state)
+{
+    (void)state;
+    uint64_t seed = testing_seed("M4");
+    witness w = witness_make("fit", WEIR_NO_LIMIT, WEIR_NO_LIMIT);
+    for (int i = 0; i < 500; i++) {
+        size_t bytes = 1 + testing_random(&seed) % 100000;
+        weir_cache_stats before = stats_of(w.cache);
+        weir_buffer *buffer = take(w.cache, bytes);
+        weir_cache_stats after = stats_of(w.cache);
+        assert_true(after.live_bytes - before.live_bytes == buffer->charged);
+        if (after.misses > before.misses) {
+            assert_true(buffer->charged == w.heap->ops->good_size(w.heap, bytes));
+        }
+        memset(buffer->memory, 1, buffer->bytes); /* all of it is usable (address sanitizer) */
+        weir_buffer_unref(buffer);
+    }
+    witness_agrees(&w);
+    witness_end(&w);
+}
+
+static void the_number_is_limited(void **state)
+{
+    (void)state;
+    weir_heap *heap = counting_heap();
+    weir_cache_options options = weir_cache_options_default();
+    weir_cache *cache = NULL;
+    weir_buffer *b[10], *more = NULL;
+    options.heap = heap;
+    options.max_buffers = 10;
+    assert_ok(weir_cache_create(&options, &cache));
+    for (size_t i = 0; i < 10; i++) {
+        b[i] = take(cache, 5000 + i * 20000);
+    }
+    assert_fails(weir_cache_take(cache, 100, &more), WEIR_E_LIMIT,
+                 "192 bytes asked, 10 buffers held, limit 10 buffers");
+    assert_true(stats_of(cache).refusals == 1);
+    weir_buffer_unref(b[3]); /* idle counts, and goes for one that it does not serve */
+    assert_true(stats_of(cache).idle_buffers == 1);
+    b[3] = take(cache, 100);
+    weir_cache_stats s = stats_of(cache);
+    assert_true(s.live_buffers == 10 && s.idle_buffers == 0 && s.evictions == 1);
+    assert_ok(weir_cache_check(cache));
+    for (size_t i = 0; i < 10; i++) {
+        weir_buffer_unref(b[i]);
+    }
+    assert_true(stats_of(cache).idle_buffers == 10);
+    weir_cache_destroy(cache);
+    assert_true(weir_heap_counting_counts(heap).bytes == 0);
+    weir_heap_destroy(heap);
+}
+
+static void peaks(void **state)
+{
+    (void)state;
+    witness w = witness_make("fit", WEIR_NO_LIMIT, WEIR_NO_LIMIT);
+    uint64_t book = stats_of(w.cache).book_bytes;
+    weir_buffer *a = take(w.cache, 40960), *b = take(w.cache, 81920);
+    weir_buffer_unref(a);
+    weir_buffer *c = take(w.cache, 20480);
+    weir_cache_stats s = stats_of(w.cache);
+    assert_true(s.live_peak_bytes == 40960 + 81920); /* live peak and held peak are two things */
+    assert_true(s.held_peak_bytes == book + 40960 + 81920 + 20480);
+    assert_true(weir_heap_counting_counts(w.heap).bytes_peak == s.held_peak_bytes);
+    weir_buffer_unref(b);
+    weir_buffer_unref(c);
+    weir_cache_clear(w.cache);
+    s = stats_of(w.cache);
+    assert_true(s.live_bytes == 0 && s.live_peak_bytes == 122880 && s.held_bytes == book);
+    witness_end(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(charged_is_what_it_occupies),
+        cmocka_unit_test(the_number_is_limited),
+        cmocka_unit_test(peaks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

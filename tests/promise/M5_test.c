@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * M5: lowered limits act in the call that lowers them.
+ */
+#include "witness.h"
+
+static void a_lower_cache_limit_acts_at_once(void **state)
+{
+    (void)state;
+    witness w = witness_make("fit", WEIR_NO_LIMIT, WEIR_NO_LIMIT);
+    weir_buffer *b[8];
+    for (size_t i = 0; i < 8; i++) {
+        b[i] = take(w.cache, 8192);
+    }
+    for (size_t i = 0; i < 8; i++) {
+        weir_buffer_unref(b[i]);
+    }
+    uint64_t before = weir_heap_counting_counts(w.heap).bytes;
+    weir_cache_limit_idle(w.cache, 3 * 8192 + 100);
+    weir_cache_stats s = stats_of(w.cache);
+    assert_true(s.idle_bytes == 3 * 8192 && s.evictions == 5 &&
+                s.cache_limit_bytes == 3 * 8192 + 100);
+    assert_true(weir_heap_counting_counts(w.heap).bytes ==
+                before - 5 * 8192); /* gone, not only counted */
+    witness_agrees(&w);
+    weir_cache_limit_idle(w.cache, WEIR_NO_LIMIT);
+    assert_true(stats_of(w.cache).idle_bytes == 3 * 8192);
+    weir_cache_limit_idle(w.cache, 0);
+    assert_true(stats_of(w.cache).idle_bytes == 0);
+    witness_agrees(&w);
+    witness_end(&w);
+}
+
+static void a_lower_memory_limit(void **state)
+{
+    (void)state;
+    witness w = witness_make("fit", WEIR_NO_LIMIT, 1 << 20);
+    uint64_t book = stats_of(w.cache).book_bytes;
+    weir_buffer *live = take(w.cache, 81920), *idle[4];
+    for (size_t i = 0; i < 4; i++) {
+        idle[i] = take(w.cache, 8192);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        weir_buffer_unref(idle[i]);
+    }
+    assert_ok(weir_cache_limit_held(w.cache, book + 81920 + 2 * 8192)); /* drops what is needed */
+    weir_cache_stats s = stats_of(w.cache);
+    assert_true(s.idle_bytes == 2 * 8192 && s.evictions == 2);
+    assert_true(s.memory_limit_bytes == s.held_bytes);
+    witness_agrees(&w);
+    /* Below live: idle is dropped, live is named, the old limit stays. */
+    uint64_t old = s.memory_limit_bytes;
+    assert_fails(weir_cache_limit_held(w.cache, book + 81919), WEIR_E_LIMIT, "(81920 live)");
+    s = stats_of(w.cache);
+    assert_true(s.idle_bytes == 0 && s.live_bytes == 81920 && s.memory_limit_bytes == old);
+    assert_true(s.refusals == 0); /* no take was refused */
+    witness_agrees(&w);
+    assert_ok(weir_cache_limit_held(w.cache, book + 81920)); /* exactly what is held */
+    assert_ok(weir_cache_limit_held(w.cache, WEIR_NO_LIMIT));
+    weir_buffer_unref(live);
+    witness_agrees(&w);
+    witness_end(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lower_cache_limit_acts_at_once),
+        cmocka_unit_test(a_lower_memory_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
