@@ -30,10 +30,17 @@ WEIRI_INLINE weiri_vd weiri_vd_load_f64(const double *from)
     return *(const weiri_vd_loose *)from;
 }
 
+/* By intrinsics where there are: gcc 12 makes two halves of __builtin_convertvector. */
 WEIRI_INLINE weiri_vd weiri_vd_load_f32(const float *from)
 {
+#if defined(__AVX512F__)
+    return _mm512_cvtps_pd(_mm256_loadu_ps(from));
+#elif defined(__AVX2__)
+    return _mm256_cvtps_pd(_mm_loadu_ps(from));
+#else
     weiri_vf narrow = *(const weiri_vf_loose *)from;
     return __builtin_convertvector(narrow, weiri_vd);
+#endif
 }
 
 WEIRI_INLINE void weiri_vd_store_f64(double *to, weiri_vd value)
@@ -43,8 +50,14 @@ WEIRI_INLINE void weiri_vd_store_f64(double *to, weiri_vd value)
 
 WEIRI_INLINE void weiri_vd_store_f32(float *to, weiri_vd value)
 {
+#if defined(__AVX512F__)
+    _mm256_storeu_ps(to, _mm512_cvtpd_ps(value));
+#elif defined(__AVX2__)
+    _mm_storeu_ps(to, _mm256_cvtpd_ps(value));
+#else
     weiri_vf narrow = __builtin_convertvector(value, weiri_vf);
     *(weiri_vf_loose *)to = narrow;
+#endif
 }
 
 WEIRI_INLINE weiri_vd weiri_vd_all(double value)

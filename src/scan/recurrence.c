@@ -8,8 +8,8 @@
  * state before: without their missing samples (which is what "held as if it had not come" means), moved
  * together, through the same kernel, so that the bits are the same by construction.
  *
- * A finite sample that overflows the state would leave it infinite for ever: it is treated as missing. That
- * is decided sample by sample, so a cut cannot change it.
+ * A finite sample that overflows the state would leave it infinite for ever: it is treated as missing, and
+ * the column starts anew behind it. That is decided sample by sample, so a cut cannot change it.
  */
 #include "scan/recurrence.h"
 
@@ -103,11 +103,14 @@ static bool is_waiting(const block *b, size_t lane)
 
 static void unstart_lane(const block *b, size_t lane)
 {
-    for (size_t word = 0; word < b->recurrence->words; word++) {
+    weiri_recurrence *recurrence = b->recurrence;
+    for (size_t word = 0; word < recurrence->words; word++) {
         b->state[word * N + lane] = 0.0;
     }
-    b->recurrence->started[b->first + lane] = 0;
-    b->recurrence->waiting++;
+    if (recurrence->start != NULL && recurrence->started[b->first + lane] != 0) {
+        recurrence->started[b->first + lane] = 0;
+        recurrence->waiting++;
+    }
 }
 
 /* ---- the clean way --------------------------------------------------------------------------- */
@@ -164,7 +167,8 @@ static void copy_lane(const block *b, double *to, const double *from, size_t lan
     }
 }
 
-/* Sample by sample, for a lane whose state overflows on finite samples: such a sample counts as missing. */
+/* Sample by sample, for a lane whose state overflows on finite samples: such a sample counts as missing,
+ * and the lane starts anew behind it. */
 static void run_lane_slowly(const block *b, size_t lane)
 {
     const weiri_recurrence *recurrence = b->recurrence;
@@ -177,8 +181,7 @@ static void run_lane_slowly(const block *b, size_t lane)
         double state[WEIRI_RECURRENCE_WORDS * N] = {0}, row_in[N] = {0}, row_out[N];
         block one = *b;
         one.state = state;
-        bool fresh = is_waiting(b, lane);
-        if (fresh) {
+        if (is_waiting(b, lane)) {
             start_lane(&one, lane, x);
         } else {
             copy_lane(b, state, b->state, lane);
@@ -191,9 +194,7 @@ static void run_lane_slowly(const block *b, size_t lane)
             move(recurrence, b->out, at, row_out, lane);
         } else {
             put_missing(b, frame, lane);
-            if (fresh) { /* nor was it the first sample, then */
-                unstart_lane(b, lane);
-            }
+            unstart_lane(b, lane);
         }
     }
 }
