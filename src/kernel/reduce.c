@@ -1,22 +1,56 @@
 /* SPDX-License-Identifier: MIT
  *
- * reduce.c: one value a column from a run of frames: sum, least, where, spread, area, median. Each takes
- * up the state of the frames before and goes on in the order of time, so that the cut does not show (S1).
- * A sample that is not finite is left out (S5). What state means, and the last step (a mean from a sum),
- * is unit/reduce.c's.
+ * reduce.c: one value a column from a run of frames: sum, extreme, where it is, spread, area, median.
+ * Each takes up the state of the frames before and goes on in the order of time, so that the cut does
+ * not show (S1). A sample that is not finite is left out (S5). What state means, and the last step (a
+ * mean from a sum), is unit/reduce.c's.
+ *
+ * Blocks of columns go through all frames with their state in registers. They first take all samples to
+ * be finite and learn at the end whether that was so; where not, the block is done again with a mask, in
+ * the same operations. So a damaged channel costs its own block, and a clean one nothing.
  */
-#include "kernel/kernel.h"
+#include "kernel/vector.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#define D (WEIRI_VECTOR / sizeof(double))
-typedef double wide __attribute__((vector_size(WEIRI_VECTOR)));
-typedef double wide_any __attribute__((vector_size(WEIRI_VECTOR), aligned(8), may_alias));
+#define D WEIRI_VECTOR_DOUBLES
+
+/* All ones where a comparison holds; also any vector as bits. */
+typedef int64_t bits __attribute__((vector_size(WEIRI_VECTOR)));
+
+WEIRI_INLINE bits blend(bits where, bits yes, bits no)
+{
+#if defined(__AVX512F__)
+    return (bits)_mm512_ternarylogic_epi64((__m512i)where, (__m512i)yes, (__m512i)no, 0xca);
+#elif defined(__AVX2__)
+    return (bits)_mm256_blendv_ps((__m256)no, (__m256)yes, (__m256)where);
+#else
+    return (where & yes) | (~where & no);
+#endif
+}
+#define CHOOSE(type, where, yes, no) ((type)blend((bits)(where), (bits)(yes), (bits)(no)))
+
+/* Whether it is all ones. */
+WEIRI_INLINE bool holds(bits where)
+{
+    int64_t all = -1;
+    for (size_t i = 0; i < D; i++) {
+        all &= where[i];
+    }
+    return all == -1;
+}
+
+WEIRI_INLINE bits at_most(weiri_vd value, double most)
+{
+    weiri_vd size = (weiri_vd)((bits)value & INT64_MAX);
+    return (bits)(size <= weiri_vd_all(most));
+}
 
 #define NAME(kernel) WEIRI_JOIN(weiri_k_##kernel##_f32, WEIRI_LEVEL)
 #define T            float
+#define LOAD         weiri_vd_load_f32
 #define T_BITS       32
 #define T_MAX        FLT_MAX
 #define T_INDEX      int32_t
@@ -24,6 +58,7 @@ typedef double wide_any __attribute__((vector_size(WEIRI_VECTOR), aligned(8), ma
 #include "kernel/reduce_body.h"
 #undef NAME
 #undef T
+#undef LOAD
 #undef T_BITS
 #undef T_MAX
 #undef T_INDEX
@@ -31,6 +66,7 @@ typedef double wide_any __attribute__((vector_size(WEIRI_VECTOR), aligned(8), ma
 
 #define NAME(kernel) WEIRI_JOIN(weiri_k_##kernel##_f64, WEIRI_LEVEL)
 #define T            double
+#define LOAD         weiri_vd_load_f64
 #define T_BITS       64
 #define T_MAX        DBL_MAX
 #define T_INDEX      int64_t

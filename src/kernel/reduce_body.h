@@ -1,57 +1,72 @@
 /* SPDX-License-Identifier: MIT
  *
  * reduce_body.h: the body of reduce.c for one type of sample: included once with T = float, once with
- * T = double. T_BITS is its width, T_MAX its largest finite value, T_INDEX and T_KEY integers as wide.
- * NAME(x) is the kernel's name. No include guard on purpose.
+ * T = double. T_BITS is its width, T_MAX its largest finite value, T_INDEX and T_KEY integers as wide,
+ * LOAD reads a vector of doubles, NAME(x) is the kernel's name. No include guard on purpose.
  */
 
-/* D samples of T, which become one vector of D doubles. */
-typedef T WEIRI_JOIN(narrow, T_BITS)
-    __attribute__((vector_size(D * sizeof(T)), aligned(sizeof(T)), may_alias));
-#define NARROW WEIRI_JOIN(narrow, T_BITS)
+/* A vector of T, the same in memory, and an integer as wide for each. */
+typedef T NAME(native) __attribute__((vector_size(WEIRI_VECTOR)));
+typedef T NAME(loose) __attribute__((vector_size(WEIRI_VECTOR), aligned(sizeof(T)), may_alias));
+typedef T_INDEX NAME(index) __attribute__((vector_size(WEIRI_VECTOR)));
+typedef T_INDEX NAME(index_loose)
+    __attribute__((vector_size(WEIRI_VECTOR), aligned(sizeof(T)), may_alias));
+#define NATIVE      NAME(native)
+#define LOOSE       NAME(loose)
+#define INDEX       NAME(index)
+#define INDEX_LOOSE NAME(index_loose)
+#define N           (WEIRI_VECTOR / sizeof(T))
 
-/* Sums of the next `count` vectors' columns, held in registers over all frames. A sum that is not finite
- * says that a sample was missing (or that finite doubles overflowed): then the block is done again with
- * the mask, from the sums as they were. The check costs one operation a column, not one a sample. */
-static inline __attribute__((always_inline)) bool NAME(sum_block)(
+WEIRI_INLINE bool NAME(is_finite)(T value)
+{
+    return value <= T_MAX && value >= -T_MAX;
+}
+
+WEIRI_INLINE bits NAME(present)(NATIVE value)
+{
+    return (bits)(value <= T_MAX) & (bits)(value >= -T_MAX);
+}
+
+/* ---- sum ----------------------------------------------------------------------------------- */
+
+/* `count` vectors of columns. A sum that is not finite says that a sample was missing, or that finite
+ * doubles overflowed: the check costs one operation a column, not one a sample. */
+WEIRI_INLINE bool NAME(sum_block)(
     const T *restrict rows, size_t frames, size_t columns, double *restrict sums, size_t count)
 {
-    wide s[8];
+    weiri_vd s[8];
     for (size_t j = 0; j < count; j++) {
-        s[j] = *(const wide_any *)(sums + j * D);
+        s[j] = weiri_vd_load_f64(sums + j * D);
     }
     const T *row = rows;
     for (size_t f = 0; f < frames; f++, row += columns) {
         for (size_t j = 0; j < count; j++) {
-            s[j] += __builtin_convertvector(*(const NARROW *)(row + j * D), wide);
+            s[j] += LOAD(row + j * D);
         }
     }
-    wide check = 0.0 * s[0];
+    bits finite = at_most(s[0], DBL_MAX);
     for (size_t j = 1; j < count; j++) {
-        check += 0.0 * s[j];
+        finite &= at_most(s[j], DBL_MAX);
     }
-    double finite = 0.0;
-    for (size_t i = 0; i < D; i++) {
-        finite += check[i];
-    }
-    if (finite == 0.0) {
+    if (holds(finite)) {
         for (size_t j = 0; j < count; j++) {
-            *(wide_any *)(sums + j * D) = s[j];
+            weiri_vd_store_f64(sums + j * D, s[j]);
         }
         return true;
     }
-    bool all = true;
-    row = rows;
-    for (size_t f = 0; f < frames; f++, row += columns) {
-        for (size_t c = 0; c < count * D; c++) {
-            double v = (double)row[c];
-            bool present = fabs(v) <= (double)T_MAX;
-            double sum = sums[c] + v;
-            sums[c] = present ? sum : sums[c];
+    bits all = ~(bits){0};
+    for (size_t j = 0; j < count; j++) {
+        weiri_vd sum = weiri_vd_load_f64(sums + j * D);
+        row = rows + j * D;
+        for (size_t f = 0; f < frames; f++, row += columns) {
+            weiri_vd v = LOAD(row);
+            bits present = at_most(v, (double)T_MAX);
+            sum = CHOOSE(weiri_vd, present, sum + v, sum);
             all &= present;
         }
+        weiri_vd_store_f64(sums + j * D, sum);
     }
-    return all;
+    return holds(all);
 }
 
 bool NAME(reduce_sum)(const T *rows, size_t frames, size_t columns, double *sums)
@@ -67,9 +82,9 @@ bool NAME(reduce_sum)(const T *rows, size_t frames, size_t columns, double *sums
     for (; c < columns; c++) {
         double sum = sums[c];
         for (size_t f = 0; f < frames; f++) {
-            double v = (double)rows[f * columns + c];
-            bool present = fabs(v) <= (double)T_MAX;
-            sum = present ? sum + v : sum;
+            T v = rows[f * columns + c];
+            bool present = NAME(is_finite)(v);
+            sum = present ? sum + (double)v : sum;
             all &= present;
         }
         sums[c] = sum;
@@ -77,163 +92,372 @@ bool NAME(reduce_sum)(const T *rows, size_t frames, size_t columns, double *sums
     return all;
 }
 
-/* Columns of a block whose state stays in cache while its frames pass: long rows would push it out. */
-#define BLOCK 512
+/* ---- extremes ------------------------------------------------------------------------------ */
 
-void NAME(reduce_least)(
-    const T *restrict rows, size_t frames, size_t columns, T sign, T *restrict best)
+/* 0 * x is 0 for what is finite and NaN else: one operation a sample, where comparing takes three. */
+WEIRI_INLINE NATIVE NAME(check)(NATIVE value, NATIVE sum)
 {
-    for (size_t first = 0; first < columns; first += BLOCK) {
-        size_t end = columns - first < BLOCK ? columns : first + BLOCK;
-        for (size_t f = 0; f < frames; f++) {
-            const T *restrict row = rows + f * columns;
-            for (size_t c = first; c < end; c++) {
-                T v = sign * row[c];
-                T least = v < best[c] ? v : best[c];
-                best[c] = v >= -T_MAX ? least : best[c];
-            }
-        }
-    }
+#if defined(__AVX512F__) && T_BITS == 32
+    return (NATIVE)_mm512_fmadd_ps((__m512)value, _mm512_setzero_ps(), (__m512)sum);
+#elif defined(__AVX512F__)
+    return (NATIVE)_mm512_fmadd_pd((__m512d)value, _mm512_setzero_pd(), (__m512d)sum);
+#elif defined(__FMA__) && T_BITS == 32
+    return (NATIVE)_mm256_fmadd_ps((__m256)value, _mm256_setzero_ps(), (__m256)sum);
+#elif defined(__FMA__)
+    return (NATIVE)_mm256_fmadd_pd((__m256d)value, _mm256_setzero_pd(), (__m256d)sum);
+#else
+    return value * (T)0 + sum;
+#endif
 }
 
-void NAME(reduce_where)(const T *restrict rows,
-                        size_t frames,
-                        size_t columns,
-                        T sign,
-                        uint64_t before,
-                        T *restrict best,
-                        T_INDEX *restrict at)
+WEIRI_INLINE bool NAME(extreme_block)(const T *restrict rows,
+                                      size_t frames,
+                                      size_t columns,
+                                      bool most,
+                                      T *restrict best,
+                                      size_t count)
 {
-    for (size_t first = 0; first < columns; first += BLOCK) {
-        size_t end = columns - first < BLOCK ? columns : first + BLOCK;
-        for (size_t f = 0; f < frames; f++) {
-            const T *restrict row = rows + f * columns;
-            T_INDEX index = (T_INDEX)(before + f);
-            for (size_t c = first; c < end; c++) {
-                T v = sign * row[c];
-                T w = v >= -T_MAX ? v : (T)INFINITY; /* never less than what is there */
-                at[c] = w < best[c] ? index : at[c];
-                best[c] = w < best[c] ? w : best[c];
-            }
-        }
-    }
-}
-
-/* Welford's recurrence: the only form in one pass that keeps its digits on a large offset. Every column
- * has the same count here, so the division is one a frame. */
-static inline __attribute__((always_inline)) void NAME(spread_block)(const T *restrict rows,
-                                                                     size_t frames,
-                                                                     size_t columns,
-                                                                     uint64_t before,
-                                                                     double *restrict mean,
-                                                                     double *restrict square,
-                                                                     size_t count)
-{
-    wide m[4], q[4];
+    NATIVE b[8], sum[2] = {{0}, {0}};
     for (size_t j = 0; j < count; j++) {
-        m[j] = *(const wide_any *)(mean + j * D);
-        q[j] = *(const wide_any *)(square + j * D);
+        b[j] = *(const LOOSE *)(best + j * N);
     }
-    for (size_t f = 0; f < frames; f++) {
-        double share = 1.0 / (double)(before + f + 1);
-        const T *row = rows + f * columns;
+    const T *row = rows;
+    for (size_t f = 0; f < frames; f++, row += columns) {
         for (size_t j = 0; j < count; j++) {
-            wide v = __builtin_convertvector(*(const NARROW *)(row + j * D), wide);
-            wide off = v - m[j];
-            m[j] += off * share;
-            q[j] += off * (v - m[j]);
+            NATIVE v = *(const LOOSE *)(row + j * N);
+            sum[j % 2] = NAME(check)(v, sum[j % 2]);
+            b[j] = CHOOSE(NATIVE, most ? v > b[j] : v < b[j], v, b[j]);
         }
     }
-    for (size_t j = 0; j < count; j++) {
-        *(wide_any *)(mean + j * D) = m[j];
-        *(wide_any *)(square + j * D) = q[j];
+    if (holds((bits)(sum[0] + sum[1] == (T)0))) {
+        for (size_t j = 0; j < count; j++) {
+            *(LOOSE *)(best + j * N) = b[j];
+        }
+        return true;
     }
+    for (size_t j = 0; j < count; j++) {
+        NATIVE last = *(const LOOSE *)(best + j * N);
+        row = rows + j * N;
+        for (size_t f = 0; f < frames; f++, row += columns) {
+            NATIVE v = *(const LOOSE *)row;
+            bits better = (bits)(most ? v > last : v < last);
+            last = CHOOSE(NATIVE, better & NAME(present)(v), v, last);
+        }
+        *(LOOSE *)(best + j * N) = last;
+    }
+    return false;
 }
 
-void NAME(reduce_spread)(
-    const T *rows, size_t frames, size_t columns, uint64_t before, double *mean, double *square)
+WEIRI_INLINE bool NAME(extreme)(const T *rows, size_t frames, size_t columns, bool most, T *best)
 {
+    bool all = true;
     size_t c = 0;
-    for (; c + 4 * D <= columns; c += 4 * D) {
-        NAME(spread_block)(rows + c, frames, columns, before, mean + c, square + c, 4);
+    for (; c + 8 * N <= columns; c += 8 * N) {
+        all &= NAME(extreme_block)(rows + c, frames, columns, most, best + c, 8);
+    }
+    for (; c + N <= columns; c += N) {
+        all &= NAME(extreme_block)(rows + c, frames, columns, most, best + c, 1);
     }
     for (; c < columns; c++) {
-        double m = mean[c], q = square[c];
         for (size_t f = 0; f < frames; f++) {
-            double share = 1.0 / (double)(before + f + 1);
-            double v = (double)rows[f * columns + c];
-            double off = v - m;
-            m += off * share;
-            q += off * (v - m);
+            T v = rows[f * columns + c];
+            bool present = NAME(is_finite)(v);
+            best[c] = present && (most ? v > best[c] : v < best[c]) ? v : best[c];
+            all &= present;
         }
-        mean[c] = m;
-        square[c] = q;
     }
+    return all;
 }
 
-void NAME(reduce_spread_some)(const T *restrict rows,
-                              size_t frames,
-                              size_t columns,
-                              uint64_t before,
-                              const uint32_t *restrict absent,
-                              double *restrict mean,
-                              double *restrict square)
+bool NAME(reduce_extreme)(const T *rows, size_t frames, size_t columns, bool most, T *best)
 {
-    for (size_t c = 0; c < columns; c++) {
-        double m = mean[c], q = square[c];
-        uint64_t count = before - absent[c];
-        for (size_t f = 0; f < frames; f++) {
-            double v = (double)rows[f * columns + c];
-            if (fabs(v) <= (double)T_MAX) {
-                double share = 1.0 / (double)++count;
-                double off = v - m;
-                m += off * share;
-                q += off * (v - m);
-            }
-        }
-        mean[c] = m;
-        square[c] = q;
-    }
+    return most ? NAME(extreme)(rows, frames, columns, true, best)
+                : NAME(extreme)(rows, frames, columns, false, best);
 }
 
-void NAME(reduce_area)(const T *restrict rows,
+WEIRI_INLINE bool NAME(where_block)(const T *restrict rows,
+                                    size_t frames,
+                                    size_t columns,
+                                    bool most,
+                                    uint64_t before,
+                                    T *restrict best,
+                                    T_INDEX *restrict at,
+                                    size_t count)
+{
+    NATIVE b[4];
+    INDEX a[4];
+    bits all = ~(bits){0};
+    for (size_t j = 0; j < count; j++) {
+        b[j] = *(const LOOSE *)(best + j * N);
+        a[j] = *(const INDEX_LOOSE *)(at + j * N);
+    }
+    for (size_t f = 0; f < frames; f++) {
+        const T *row = rows + f * columns;
+        INDEX here = (INDEX){0} + (T_INDEX)(before + f);
+        for (size_t j = 0; j < count; j++) {
+            NATIVE v = *(const LOOSE *)(row + j * N);
+            bits present = NAME(present)(v);
+            bits better = (bits)(most ? v > b[j] : v < b[j]) & present;
+            b[j] = CHOOSE(NATIVE, better, v, b[j]);
+            a[j] = CHOOSE(INDEX, better, here, a[j]);
+            all &= present;
+        }
+    }
+    for (size_t j = 0; j < count; j++) {
+        *(LOOSE *)(best + j * N) = b[j];
+        *(INDEX_LOOSE *)(at + j * N) = a[j];
+    }
+    return holds(all);
+}
+
+WEIRI_INLINE bool NAME(where)(
+    const T *rows, size_t frames, size_t columns, bool most, uint64_t before, T *best, T_INDEX *at)
+{
+    bool all = true;
+    size_t c = 0;
+    for (; c + 4 * N <= columns; c += 4 * N) {
+        all &= NAME(where_block)(rows + c, frames, columns, most, before, best + c, at + c, 4);
+    }
+    for (; c + N <= columns; c += N) {
+        all &= NAME(where_block)(rows + c, frames, columns, most, before, best + c, at + c, 1);
+    }
+    for (; c < columns; c++) {
+        for (size_t f = 0; f < frames; f++) {
+            T v = rows[f * columns + c];
+            bool present = NAME(is_finite)(v);
+            bool better = present && (most ? v > best[c] : v < best[c]);
+            best[c] = better ? v : best[c];
+            at[c] = better ? (T_INDEX)(before + f) : at[c];
+            all &= present;
+        }
+    }
+    return all;
+}
+
+bool NAME(reduce_where)(
+    const T *rows, size_t frames, size_t columns, bool most, uint64_t before, T *best, T_INDEX *at)
+{
+    return most ? NAME(where)(rows, frames, columns, true, before, best, at)
+                : NAME(where)(rows, frames, columns, false, before, best, at);
+}
+
+/* ---- spread -------------------------------------------------------------------------------- */
+
+/* Welford's recurrence: the only form in one pass that keeps its digits on a large offset. Here all
+ * samples are there, so the division is one a frame. A missing one shows in the mean: false, and nothing
+ * is stored. */
+WEIRI_INLINE bool NAME(spread_block)(const T *restrict rows,
+                                     size_t frames,
+                                     size_t columns,
+                                     uint64_t before,
+                                     double *restrict mean,
+                                     double *restrict square,
+                                     size_t count)
+{
+    weiri_vd m[4], q[4];
+    for (size_t j = 0; j < count; j++) {
+        m[j] = weiri_vd_load_f64(mean + j * D);
+        q[j] = weiri_vd_load_f64(square + j * D);
+    }
+    for (size_t f = 0; f < frames; f++) {
+        weiri_vd share = weiri_vd_all(1.0 / (double)(before + f + 1));
+        const T *row = rows + f * columns;
+        for (size_t j = 0; j < count; j++) {
+            weiri_vd v = LOAD(row + j * D);
+            weiri_vd off = v - m[j];
+            m[j] = weiri_vd_fma(off, share, m[j]);
+            q[j] = weiri_vd_fma(off, v - m[j], q[j]);
+        }
+    }
+    bits finite = at_most(m[0], DBL_MAX);
+    for (size_t j = 1; j < count; j++) {
+        finite &= at_most(m[j], DBL_MAX);
+    }
+    if (!holds(finite)) {
+        return false;
+    }
+    for (size_t j = 0; j < count; j++) {
+        weiri_vd_store_f64(mean + j * D, m[j]);
+        weiri_vd_store_f64(square + j * D, q[j]);
+    }
+    return true;
+}
+
+/* The same for a vector of columns, each with a count of its own. */
+WEIRI_INLINE bool NAME(spread_some)(const T *restrict rows,
+                                    size_t frames,
+                                    size_t columns,
+                                    uint64_t before,
+                                    const uint32_t *restrict absent,
+                                    double *restrict mean,
+                                    double *restrict square)
+{
+    weiri_vd m = weiri_vd_load_f64(mean), q = weiri_vd_load_f64(square), count;
+    weiri_vd one = weiri_vd_all(1.0);
+    bits all = ~(bits){0};
+    for (size_t i = 0; i < D; i++) {
+        count[i] = (double)(before - absent[i]);
+    }
+    for (size_t f = 0; f < frames; f++) {
+        weiri_vd v = LOAD(rows + f * columns);
+        bits present = at_most(v, (double)T_MAX);
+        count = CHOOSE(weiri_vd, present, count + one, count);
+        weiri_vd share = one / count, off = v - m; /* 1 / 0 before the first sample is not taken */
+        weiri_vd next = weiri_vd_fma(off, share, m);
+        q = CHOOSE(weiri_vd, present, weiri_vd_fma(off, v - next, q), q);
+        m = CHOOSE(weiri_vd, present, next, m);
+        all &= present;
+    }
+    weiri_vd_store_f64(mean, m);
+    weiri_vd_store_f64(square, q);
+    return holds(all);
+}
+
+WEIRI_INLINE bool NAME(spread_column)(const T *restrict rows,
+                                      size_t frames,
+                                      size_t columns,
+                                      uint64_t count,
+                                      double *restrict mean,
+                                      double *restrict square)
+{
+    double m = *mean, q = *square;
+    bool all = true;
+    for (size_t f = 0; f < frames; f++) {
+        double v = (double)rows[f * columns];
+        if (NAME(is_finite)(rows[f * columns])) {
+            double share = 1.0 / (double)++count;
+            double off = v - m;
+            m = WEIRI_FMA(off, share, m);
+            q = WEIRI_FMA(off, v - m, q);
+        } else {
+            all = false;
+        }
+    }
+    *mean = m;
+    *square = q;
+    return all;
+}
+
+bool NAME(reduce_spread)(const T *rows,
+                         size_t frames,
+                         size_t columns,
+                         uint64_t before,
+                         const uint32_t *absent,
+                         double *mean,
+                         double *square)
+{
+    bool all = true;
+    size_t c = 0;
+    while (c + D <= columns) {
+        size_t count = c + 4 * D <= columns ? 4 : 1;
+        uint32_t some = 0;
+        for (size_t i = 0; i < count * D; i++) {
+            some |= absent[c + i];
+        }
+        bool done = false;
+        if (some == 0) {
+            done = count == 4 ? NAME(spread_block)(rows + c, frames, columns, before, mean + c,
+                                                   square + c, 4)
+                              : NAME(spread_block)(rows + c, frames, columns, before, mean + c,
+                                                   square + c, 1);
+        }
+        for (size_t j = 0; !done && j < count; j++) {
+            size_t i = c + j * D;
+            all &= NAME(spread_some)(rows + i, frames, columns, before, absent + i, mean + i,
+                                     square + i);
+        }
+        c += count * D;
+    }
+    for (; c < columns; c++) {
+        all &= NAME(spread_column)(rows + c, frames, columns, before - absent[c], mean + c,
+                                   square + c);
+    }
+    return all;
+}
+
+/* ---- area ---------------------------------------------------------------------------------- */
+
+/* Before its first sample a column's last_x is NaN, and so is the piece, which is then not taken. */
+WEIRI_INLINE bool NAME(area_block)(const T *restrict rows,
+                                   size_t frames,
+                                   size_t columns,
+                                   uint64_t before,
+                                   const double *restrict x,
+                                   double *restrict last_x,
+                                   double *restrict last,
+                                   double *restrict area,
+                                   size_t count)
+{
+    weiri_vd lx[4], l[4], a[4];
+    bits all = ~(bits){0};
+    for (size_t j = 0; j < count; j++) {
+        lx[j] = weiri_vd_load_f64(last_x + j * D);
+        l[j] = weiri_vd_load_f64(last + j * D);
+        a[j] = weiri_vd_load_f64(area + j * D);
+    }
+    for (size_t f = 0; f < frames; f++) {
+        const T *row = rows + f * columns;
+        weiri_vd here = weiri_vd_all(x != NULL ? x[before + f] : (double)(before + f));
+        for (size_t j = 0; j < count; j++) {
+            weiri_vd v = LOAD(row + j * D);
+            weiri_vd piece = 0.5 * (v + l[j]) * (here - lx[j]);
+            bits present = at_most(v, (double)T_MAX);
+            a[j] = CHOOSE(weiri_vd, present & (bits)(lx[j] == lx[j]), a[j] + piece, a[j]);
+            l[j] = CHOOSE(weiri_vd, present, v, l[j]);
+            lx[j] = CHOOSE(weiri_vd, present, here, lx[j]);
+            all &= present;
+        }
+    }
+    for (size_t j = 0; j < count; j++) {
+        weiri_vd_store_f64(last_x + j * D, lx[j]);
+        weiri_vd_store_f64(last + j * D, l[j]);
+        weiri_vd_store_f64(area + j * D, a[j]);
+    }
+    return holds(all);
+}
+
+bool NAME(reduce_area)(const T *rows,
                        size_t frames,
                        size_t columns,
                        uint64_t before,
-                       const double *restrict x,
-                       double *restrict last_x,
-                       double *restrict last,
-                       double *restrict area)
+                       const double *x,
+                       double *last_x,
+                       double *last,
+                       double *area)
 {
-    for (size_t first = 0; first < columns; first += BLOCK) {
-        size_t end = columns - first < BLOCK ? columns : first + BLOCK;
+    bool all = true;
+    size_t c = 0;
+    for (; c + 4 * D <= columns; c += 4 * D) {
+        all &= NAME(area_block)(rows + c, frames, columns, before, x, last_x + c, last + c,
+                                area + c, 4);
+    }
+    for (; c < columns; c++) {
         for (size_t f = 0; f < frames; f++) {
-            const T *restrict row = rows + f * columns;
+            double v = (double)rows[f * columns + c];
             double here = x != NULL ? x[before + f] : (double)(before + f);
-            for (size_t c = first; c < end; c++) {
-                double v = (double)row[c];
-                /* NaN before the first sample: then the piece is NaN and is not taken. */
+            if (NAME(is_finite)(rows[f * columns + c])) {
                 double piece = 0.5 * (v + last[c]) * (here - last_x[c]);
-                double sum = area[c] + piece;
-                double taken = last_x[c] == last_x[c] ? sum : area[c];
-                bool present = fabs(v) <= (double)T_MAX;
-                area[c] = present ? taken : area[c];
-                last[c] = present ? v : last[c];
-                last_x[c] = present ? here : last_x[c];
+                area[c] = last_x[c] == last_x[c] ? area[c] + piece : area[c];
+                last[c] = v;
+                last_x[c] = here;
+            } else {
+                all = false;
             }
         }
     }
+    return all;
 }
 
-void NAME(reduce_absent)(const T *restrict rows,
-                         size_t frames,
-                         size_t columns,
-                         uint32_t *restrict absent)
+/* ---- what is missing ----------------------------------------------------------------------- */
+
+void NAME(reduce_absent)(
+    const T *restrict rows, size_t frames, size_t stride, size_t columns, uint32_t *restrict absent)
 {
     for (size_t f = 0; f < frames; f++) {
-        const T *restrict row = rows + f * columns;
+        const T *restrict row = rows + f * stride;
         for (size_t c = 0; c < columns; c++) {
-            absent[c] += fabs((double)row[c]) <= (double)T_MAX ? 0 : 1;
+            T size = row[c] < 0 ? -row[c] : row[c];
+            absent[c] += size <= T_MAX ? 0 : 1;
         }
     }
 }
@@ -246,21 +470,21 @@ void NAME(reduce_absent)(const T *restrict rows,
 /* Floats as unsigned integers in the same order; what is missing comes last. */
 static inline T_KEY NAME(to_key)(T value)
 {
-    T_KEY bits;
-    memcpy(&bits, &value, sizeof bits);
-    T_KEY flip = (T_KEY)(0 - (bits >> (T_BITS - 1))) | SIGN;
-    return fabs((double)value) <= (double)T_MAX ? bits ^ flip : (T_KEY)-1;
+    T_KEY raw;
+    memcpy(&raw, &value, sizeof raw);
+    T_KEY flip = (T_KEY)(0 - (raw >> (T_BITS - 1))) | SIGN;
+    return fabs((double)value) <= (double)T_MAX ? raw ^ flip : (T_KEY)-1;
 }
 
 static inline double NAME(from_key)(T_KEY key)
 {
-    T_KEY bits = key & SIGN ? key ^ SIGN : (T_KEY)~key;
+    T_KEY raw = key & SIGN ? key ^ SIGN : (T_KEY)~key;
     T value;
-    memcpy(&value, &bits, sizeof value);
+    memcpy(&value, &raw, sizeof value);
     return (double)value;
 }
 
-/* The key of the given rank in each lane, by deciding its bits from the highest: T_BITS passes of
+/* The key of the given rank in each lane, by deciding its raw from the highest: T_BITS passes of
  * compare and add without a branch, where a partition would miss a branch every other sample. */
 static void NAME(rank_keys)(const T_KEY *restrict keys,
                             size_t frames,
@@ -332,7 +556,10 @@ void NAME(reduce_median)(const T *rows, size_t frames, size_t columns, void *scr
     }
 }
 
-#undef NARROW
-#undef BLOCK
+#undef NATIVE
+#undef LOOSE
+#undef INDEX
+#undef INDEX_LOOSE
+#undef N
 #undef LANES
 #undef SIGN

@@ -13,7 +13,7 @@
 const weir_choice weiri_operations[] = {WEIRI_OPERATION_LIST(CHOICE){NULL, NULL}};
 
 /* What an operation accumulates. */
-typedef enum kind { KIND_SUM, KIND_LEAST, KIND_SPREAD, KIND_MEDIAN, KIND_WHERE, KIND_AREA } kind;
+typedef enum kind { KIND_SUM, KIND_EXTREME, KIND_SPREAD, KIND_MEDIAN, KIND_WHERE, KIND_AREA } kind;
 
 static kind kind_of(int operation)
 {
@@ -22,7 +22,7 @@ static kind kind_of(int operation)
     case WEIRI_MIN:
     case WEIRI_NANMAX:
     case WEIRI_NANMIN:
-        return KIND_LEAST;
+        return KIND_EXTREME;
     case WEIRI_STD:
     case WEIRI_NANSTD:
         return KIND_SPREAD;
@@ -44,11 +44,9 @@ static kind kind_of(int operation)
     return KIND_SUM;
 }
 
-/* A maximum is the least of what is negated: exact, and one kernel for both. */
-static double sign_of(int operation)
+static bool wants_most(int operation)
 {
-    return operation == WEIRI_MAX || operation == WEIRI_NANMAX || operation == WEIRI_ARGMAX ? -1.0
-                                                                                            : 1.0;
+    return operation == WEIRI_MAX || operation == WEIRI_NANMAX || operation == WEIRI_ARGMAX;
 }
 
 static bool ignores_missing(int operation)
@@ -99,7 +97,7 @@ void weiri_reduce_place(weiri_reduce *reduce, const weiri_reduce_what *what, wei
         if (k == KIND_AREA) {
             s.third = weiri_carve(carver, what->columns, sizeof *s.third);
         }
-        if (k == KIND_LEAST || k == KIND_WHERE) {
+        if (k == KIND_EXTREME || k == KIND_WHERE) {
             s.best = weiri_carve(carver, what->columns, size);
         }
         if (k == KIND_WHERE) {
@@ -129,14 +127,14 @@ static void fill(double *values, uint64_t count, double value)
     }
 }
 
-static void begin_least(const weiri_reduce *r, void *best)
+static void begin_extreme(const weiri_reduce *r, void *best, bool most)
 {
     if (r->what.dtype == WEIR_F32) {
         for (uint64_t c = 0; c < r->what.columns; c++) {
-            ((float *)best)[c] = INFINITY;
+            ((float *)best)[c] = most ? -INFINITY : INFINITY;
         }
     } else {
-        fill(best, r->what.columns, INFINITY);
+        fill(best, r->what.columns, most ? (double)-INFINITY : (double)INFINITY);
     }
 }
 
@@ -158,9 +156,9 @@ void weiri_reduce_begin(weiri_reduce *r)
             fill(s->second, columns, 0.0);
             fill(s->third, columns, NAN);
             break;
-        case KIND_LEAST:
+        case KIND_EXTREME:
         case KIND_WHERE:
-            begin_least(r, s->best);
+            begin_extreme(r, s->best, wants_most(r->what.operations[i]));
             break;
         case KIND_MEDIAN:
             break;
@@ -174,121 +172,86 @@ void weiri_reduce_begin(weiri_reduce *r)
     r->borrowed = NULL;
 }
 
-static void add_f32(weiri_reduce *r, size_t i, const float *rows, size_t frames, bool clean)
+/* Of a median nothing is done here but the look at what is missing. */
+static bool add_f32(weiri_reduce *r, size_t i, const float *rows, size_t frames)
 {
     const weiri_kernels *k = r->kernels;
     const weiri_reduce_sums *s = &r->sums[i];
     size_t columns = (size_t)r->what.columns;
     int operation = r->what.operations[i];
-    float sign = (float)sign_of(operation);
+    bool most = wants_most(operation);
+    uint64_t before = r->frames;
     switch (kind_of(operation)) {
     case KIND_SUM:
-        (void)k->reduce_sum_f32(rows, frames, columns, s->first);
-        break;
-    case KIND_LEAST:
-        k->reduce_least_f32(rows, frames, columns, sign, s->best);
-        break;
+        return k->reduce_sum_f32(rows, frames, columns, s->first);
+    case KIND_EXTREME:
+        return k->reduce_extreme_f32(rows, frames, columns, most, s->best);
     case KIND_WHERE:
-        k->reduce_where_f32(rows, frames, columns, sign, r->frames, s->best, s->at);
-        break;
+        return k->reduce_where_f32(rows, frames, columns, most, before, s->best, s->at);
     case KIND_SPREAD:
-        if (clean) {
-            k->reduce_spread_f32(rows, frames, columns, r->frames, s->first, s->second);
-        } else {
-            k->reduce_spread_some_f32(rows, frames, columns, r->frames, r->absent, s->first,
-                                      s->second);
-        }
-        break;
+        return k->reduce_spread_f32(rows, frames, columns, before, r->absent, s->first, s->second);
     case KIND_AREA:
-        k->reduce_area_f32(rows, frames, columns, r->frames, r->what.values, s->third, s->second,
-                           s->first);
-        break;
+        return k->reduce_area_f32(rows, frames, columns, before, r->what.values, s->third,
+                                  s->second, s->first);
     case KIND_MEDIAN:
         break;
     }
+    return k->finite_f32(rows, frames * columns);
 }
 
-static void add_f64(weiri_reduce *r, size_t i, const double *rows, size_t frames, bool clean)
+static bool add_f64(weiri_reduce *r, size_t i, const double *rows, size_t frames)
 {
     const weiri_kernels *k = r->kernels;
     const weiri_reduce_sums *s = &r->sums[i];
     size_t columns = (size_t)r->what.columns;
     int operation = r->what.operations[i];
-    double sign = sign_of(operation);
+    bool most = wants_most(operation);
+    uint64_t before = r->frames;
     switch (kind_of(operation)) {
     case KIND_SUM:
-        (void)k->reduce_sum_f64(rows, frames, columns, s->first);
-        break;
-    case KIND_LEAST:
-        k->reduce_least_f64(rows, frames, columns, sign, s->best);
-        break;
+        return k->reduce_sum_f64(rows, frames, columns, s->first);
+    case KIND_EXTREME:
+        return k->reduce_extreme_f64(rows, frames, columns, most, s->best);
     case KIND_WHERE:
-        k->reduce_where_f64(rows, frames, columns, sign, r->frames, s->best, s->at);
-        break;
+        return k->reduce_where_f64(rows, frames, columns, most, before, s->best, s->at);
     case KIND_SPREAD:
-        if (clean) {
-            k->reduce_spread_f64(rows, frames, columns, r->frames, s->first, s->second);
-        } else {
-            k->reduce_spread_some_f64(rows, frames, columns, r->frames, r->absent, s->first,
-                                      s->second);
-        }
-        break;
+        return k->reduce_spread_f64(rows, frames, columns, before, r->absent, s->first, s->second);
     case KIND_AREA:
-        k->reduce_area_f64(rows, frames, columns, r->frames, r->what.values, s->third, s->second,
-                           s->first);
-        break;
+        return k->reduce_area_f64(rows, frames, columns, before, r->what.values, s->third,
+                                  s->second, s->first);
     case KIND_MEDIAN:
         break;
     }
+    return k->finite_f64(rows, frames * columns);
 }
 
-/* A sum or mean alone finds out by itself whether all samples are finite, which saves a second look. */
-static bool add_sum_only(weiri_reduce *r, const void *rows, size_t frames)
+static void keep_for_median(weiri_reduce *r, const void *rows, size_t frames)
 {
-    size_t columns = (size_t)r->what.columns;
-    return r->what.dtype == WEIR_F32
-               ? r->kernels->reduce_sum_f32(rows, frames, columns, r->sums[0].first)
-               : r->kernels->reduce_sum_f64(rows, frames, columns, r->sums[0].first);
-}
-
-static void add_each(weiri_reduce *r, const void *rows, size_t frames, bool clean)
-{
-    bool median = false;
-    for (size_t i = 0; i < r->what.count; i++) {
-        median = median || kind_of(r->what.operations[i]) == KIND_MEDIAN;
-        if (r->what.dtype == WEIR_F32) {
-            add_f32(r, i, rows, frames, clean);
-        } else {
-            add_f64(r, i, rows, frames, clean);
-        }
-    }
-    if (median && r->what.whole) {
+    if (r->what.whole) {
         r->borrowed = rows;
-    } else if (median) {
-        size_t row_bytes = (size_t)r->what.columns * weir_dtype_bytes(r->what.dtype);
-        memcpy((unsigned char *)r->samples + (size_t)r->frames * row_bytes, rows,
-               frames * row_bytes);
+        return;
     }
+    size_t row_bytes = (size_t)r->what.columns * weir_dtype_bytes(r->what.dtype);
+    memcpy((unsigned char *)r->samples + (size_t)r->frames * row_bytes, rows, frames * row_bytes);
 }
 
 bool weiri_reduce_add(weiri_reduce *r, const void *rows, size_t frames)
 {
     size_t columns = (size_t)r->what.columns;
-    bool f32 = r->what.dtype == WEIR_F32;
-    bool finite;
-    if (r->what.count == 1 && kind_of(r->what.operations[0]) == KIND_SUM) {
-        finite = add_sum_only(r, rows, frames);
-    } else {
-        finite = f32 ? r->kernels->finite_f32(rows, frames * columns)
-                     : r->kernels->finite_f64(rows, frames * columns);
-        add_each(r, rows, frames, finite && !r->any_absent);
+    bool finite = true;
+    for (size_t i = 0; i < r->what.count; i++) {
+        finite &=
+            r->what.dtype == WEIR_F32 ? add_f32(r, i, rows, frames) : add_f64(r, i, rows, frames);
     }
-    if (!finite) {
+    if (r->medians != NULL) {
+        keep_for_median(r, rows, frames);
+    }
+    if (!finite) { /* last: a spread wants the counts of the frames before these */
         r->any_absent = true;
-        if (f32) {
-            r->kernels->reduce_absent_f32(rows, frames, columns, r->absent);
+        if (r->what.dtype == WEIR_F32) {
+            r->kernels->reduce_absent_f32(rows, frames, columns, columns, r->absent);
         } else {
-            r->kernels->reduce_absent_f64(rows, frames, columns, r->absent);
+            r->kernels->reduce_absent_f64(rows, frames, columns, columns, r->absent);
         }
     }
     r->frames += frames;
@@ -325,9 +288,8 @@ static double value_of(const weiri_reduce *r, size_t i, uint64_t c, uint64_t pre
                                                                    : s->first[c] / (double)present;
     case KIND_SPREAD:
         return sqrt(s->second[c] / (double)present);
-    case KIND_LEAST:
-        return sign_of(operation) *
-               (f32 ? (double)((const float *)s->best)[c] : ((const double *)s->best)[c]);
+    case KIND_EXTREME:
+        return f32 ? (double)((const float *)s->best)[c] : ((const double *)s->best)[c];
     case KIND_WHERE:
         return coordinate(&r->what,
                           f32 ? ((const int32_t *)s->at)[c] : ((const int64_t *)s->at)[c]);
