@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * raw in and out: what must be stated, whole frames, offsets, pipes that deliver piece by piece.
+ */
+#include "recordings.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+
+static weir_recording_options stated(const char *dtype, uint64_t channels)
+{
+    weir_recording_options options = weir_recording_options_default();
+    options.format = "raw";
+    options.rate_hz = 100;
+    options.dtype = dtype;
+    options.channels_in_file = channels;
+    return options;
+}
+
+static weir_err open_only(const char *path, const weir_recording_options *options)
+{
+    weir_source *source = NULL;
+    weir_err err = weir_recording_open(path, options, &source);
+    if (err == WEIR_OK) {
+        source->ops->close(source);
+    }
+    return err;
+}
+
+static void values_behind_an_offset(void **state)
+{
+    (void)state;
+    unsigned char bytes[5 + 40 * 3 * 3];
+    memset(bytes, 0xee, 5);
+    for (int i = 0; i < 120; i++) {
+        int count = i * 70001 - 4000000;
+        for (int b = 0; b < 3; b++) {
+            bytes[5 + i * 3 + b] = (unsigned char)((unsigned)count >> (16 - 8 * b));
+        }
+    }
+    const char *path = write_file("a.xyz", bytes, sizeof bytes);
+    weir_recording_options options = stated(">i24", 3);
+    options.offset_bytes = 5;
+    weir_source *source = NULL;
+    assert_ok(weir_recording_open(path, &options, &source));
+    assert_int_equal(source->ops->info(source)->spec.dtype, WEIR_F32); /* 24 bits fit */
+    recorded all;
+    assert_ok(read_source(source, 7, 3, &all));
+    assert_int_equal(all.frames, 40);
+    for (int i = 0; i < 120; i++) {
+        assert_true(all.values[i] == i * 70001 - 4000000);
+    }
+    recorded_free(&all);
+    source->ops->close(source);
+}
+
+static void what_must_be_stated(void **state)
+{
+    (void)state;
+    static const char bytes[12] = {0};
+    char path[256];
+    snprintf(path, sizeof path, "%s", write_file("b.dat", bytes, 12));
+    weir_recording_options options = stated("i16", 3);
+    options.format = NULL; /* the name says it */
+    assert_ok(open_only(path, &options));
+    options = stated(NULL, 3);
+    assert_fails(open_only(path, &options), WEIR_E_USAGE, "--dtype");
+    options = stated("i16", 0);
+    assert_fails(open_only(path, &options), WEIR_E_USAGE, "--channels-in-file");
+    options = stated("i16", 1u << 30);
+    assert_fails(open_only(path, &options), WEIR_E_USAGE, "at most");
+    options = stated("i16", 3);
+    options.rate_hz = 0;
+    assert_fails(open_only(path, &options), WEIR_E_USAGE, "--rate");
+    options = stated("i17", 3);
+    assert_fails(open_only(path, &options), WEIR_E_USAGE, "i17");
+    options = stated("i16", 4);
+    assert_fails(open_only(path, &options), WEIR_E_RECORDING, "found 4 bytes, expected 8");
+    options = stated("i16", 3);
+    options.offset_bytes = 13;
+    assert_fails(open_only(path, &options), WEIR_E_RECORDING, "before the offset");
+    options.offset_bytes = UINT64_MAX;
+    assert_fails(open_only(path, &options), WEIR_E_RECORDING, "before the offset");
+    assert_fails(open_only(write_file("c.dat", "", 0), &options), WEIR_E_RECORDING, "offset");
+}
+
+/* A live pipe: whole frames are delivered as they come, a frame in two pieces is put together. */
+static void pipe_in_pieces(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    char path[64];
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    weir_recording_options options = stated("<i16", 2);
+    options.start_s = 0.01; /* one frame is passed over */
+    weir_source *source = NULL;
+    assert_ok(weir_recording_open(path, &options, &source));
+    uint64_t bytes = 0;
+    assert_ok(source->ops->plan(source, 100, &bytes));
+    void *memory = malloc((size_t)bytes);
+    assert_ok(source->ops->start(source, 100, memory));
+    static const int16_t counts[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    assert_int_equal(write(ends[1], counts, 12), 12); /* three frames */
+    float rows[200];
+    weir_message message;
+    assert_ok(source->ops->read(source, rows, 100, &message));
+    assert_int_equal(message.frames, 2);
+    assert_int_equal(message.first_index, 1);
+    assert_true(rows[0] == 2 && rows[3] == 5);
+    assert_int_equal(write(ends[1], counts + 6, 4), 4);
+    assert_ok(source->ops->read(source, rows, 100, &message));
+    assert_int_equal(message.frames, 1);
+    assert_true(rows[1] == 7);
+    assert_int_equal(write(ends[1], counts, 3), 3);
+    close(ends[1]);
+    assert_fails(source->ops->read(source, rows, 100, &message), WEIR_E_RECORDING,
+                 "within a frame");
+    source->ops->close(source);
+    free(memory);
+    close(ends[0]);
+}
+
+static void nothing(int number)
+{
+    (void)number;
+}
+
+/* A signal ends the wait for a pipe that says nothing. */
+static void interrupted(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    char path[64];
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    weir_recording_options options = stated("f32", 2);
+    weir_source *source = NULL;
+    assert_ok(weir_recording_open(path, &options, &source));
+    assert_ok(source->ops->start(source, 100, NULL));
+    struct sigaction action = {.sa_handler = nothing}, before;
+    assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+    struct itimerval soon = {.it_interval = {.tv_usec = 20000}, .it_value = {.tv_usec = 20000}};
+    assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    float rows[200];
+    weir_message message;
+    assert_int_equal(source->ops->read(source, rows, 100, &message), WEIR_E_INTERRUPTED);
+    soon = (struct itimerval){0};
+    assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    sigaction(SIGALRM, &before, NULL);
+    source->ops->close(source);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* What is written can be piped on and read back. */
+static void out_to_a_pipe_and_a_file(void **state)
+{
+    (void)state;
+    weir_spec spec = weir_spec_make(WEIR_I16, 100, 2, NULL, NULL);
+    int16_t rows[] = {1, -2, 3, -4};
+    weir_message block = {.spec = &spec, .data = rows, .frames = 2, .first_index = WEIR_INDEX_NEXT};
+    char file[256];
+    snprintf(file, sizeof file, "%s", own_path("out.raw"));
+    char fifo[256];
+    snprintf(fifo, sizeof fifo, "%s", own_path("fifo"));
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    int reader = open(fifo, O_RDONLY | O_NONBLOCK);
+    assert_true(reader >= 0);
+    weir_output_options options = weir_output_options_default();
+    options.format = "raw";
+    const char *paths[] = {fifo, file};
+    for (int i = 0; i < 2; i++) {
+        weir_sink *sink = NULL;
+        uint64_t bytes = 0;
+        assert_ok(weir_recording_create(paths[i], &options, &sink));
+        assert_ok(sink->ops->plan(sink, &spec, &bytes));
+        void *memory = malloc((size_t)bytes);
+        assert_ok(sink->ops->start(sink, &spec, NULL, "", memory));
+        for (int k = 0; k < 3; k++) {
+            assert_ok(sink->ops->write(sink, &block));
+            assert_ok(sink->ops->flush(sink));
+        }
+        assert_ok(sink->ops->finish(sink));
+        sink->ops->close(sink);
+        free(memory);
+    }
+    int16_t found[100];
+    assert_int_equal(read(reader, found, sizeof found), 24);
+    assert_memory_equal(found + 8, rows, 8);
+    close(reader);
+    weir_recording_options in = stated("i16", 2);
+    weir_source *source = NULL;
+    assert_ok(weir_recording_open(file, &in, &source));
+    recorded all;
+    assert_ok(read_source(source, 4, 0, &all));
+    assert_int_equal(all.frames, 6);
+    assert_true(all.values[11] == -4);
+    recorded_free(&all);
+    source->ops->close(source);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_behind_an_offset),
+        cmocka_unit_test(what_must_be_stated),
+        cmocka_unit_test(pipe_in_pieces),
+        cmocka_unit_test(interrupted),
+        cmocka_unit_test(out_to_a_pipe_and_a_file),
+    };
+    return cmocka_run_group_tests_name("raw", tests, NULL, own_folder_remove);
+}
