@@ -10,63 +10,81 @@
  * and for the variance, as the weighted mean of squared distances (no x^2 whose offset would cancel):
  *     v = (1 - a)(v + a d^2)
  */
-#include "kernel/kernel.h"
+#include "kernel/vector.h"
 
-#include <math.h>
+typedef weiri_vd vd;
+typedef int64_t vi __attribute__((vector_size(WEIRI_VECTOR)));
 
-/* Lanes are independent; the compiler makes vectors of the loops over them. */
-enum { N = WEIRI_BLOCK };
+enum { LANES = WEIRI_VECTOR_DOUBLES, VECTORS = WEIRI_BLOCK / LANES };
 
-#define EWMA(type_name, type)                                                                      \
-    void WEIRI_K(ewma_##type_name)(const void *given, double *state, const void *in,               \
-                                   size_t in_stride, void *out, size_t out_stride, size_t frames)  \
+/* One sample of one vector of columns; deviate: to the distance from the mean in deviations, 0 while there
+ * are none. */
+WEIRI_INLINE vd step(vd x, vd *state, vd alpha, vd beta, bool deviate)
+{
+    vd weight = weiri_vd_fma(beta, state[0], alpha);
+    vd a = alpha / weight;
+    vd d = x - state[1];
+    vd mean = weiri_vd_fma(a, d, state[1]);
+    state[0] = weight;
+    state[1] = mean;
+    if (!deviate) {
+        return mean;
+    }
+    vd variance = (weiri_vd_all(1.0) - a) * weiri_vd_fma(a * d, d, state[2]);
+    state[2] = variance;
+    vi some = (vi)(variance > weiri_vd_all(0.0));
+    return (vd)((vi)((x - mean) / weiri_vd_sqrt(variance)) & some);
+}
+
+/* f32 and deviate are constants at each call. */
+WEIRI_INLINE void run(const weiri_ewma_params *params,
+                      double *state,
+                      const void *in,
+                      size_t in_stride,
+                      void *out,
+                      size_t out_stride,
+                      size_t frames,
+                      bool f32,
+                      bool deviate)
+{
+    enum { WORDS = 3 };
+    vd words[VECTORS][WORDS];
+    vd alpha = weiri_vd_all(params->alpha), beta = weiri_vd_all(params->beta);
+    int count = deviate ? 3 : 2;
+    for (int v = 0; v < VECTORS; v++) {
+        for (int w = 0; w < count; w++) {
+            words[v][w] = weiri_vd_load_f64(state + w * WEIRI_BLOCK + v * LANES);
+        }
+    }
+    for (size_t frame = 0; frame < frames; frame++) {
+        for (int v = 0; v < VECTORS; v++) {
+            size_t from = frame * in_stride + (size_t)v * LANES;
+            size_t to = frame * out_stride + (size_t)v * LANES;
+            vd x = f32 ? weiri_vd_load_f32((const float *)in + from)
+                       : weiri_vd_load_f64((const double *)in + from);
+            vd y = step(x, words[v], alpha, beta, deviate);
+            if (f32) {
+                weiri_vd_store_f32((float *)out + to, y);
+            } else {
+                weiri_vd_store_f64((double *)out + to, y);
+            }
+        }
+    }
+    for (int v = 0; v < VECTORS; v++) {
+        for (int w = 0; w < count; w++) {
+            weiri_vd_store_f64(state + w * WEIRI_BLOCK + v * LANES, words[v][w]);
+        }
+    }
+}
+
+#define RUN(name, f32, deviate)                                                                    \
+    void WEIRI_K(name)(const void *params, double *state, const void *in, size_t in_stride,        \
+                       void *out, size_t out_stride, size_t frames)                                \
     {                                                                                              \
-        const weiri_ewma_params *params = given;                                                   \
-        double alpha = params->alpha, beta = params->beta;                                         \
-        double *restrict weight = state, *restrict mean = state + N;                               \
-        const type *restrict from = in;                                                            \
-        type *restrict to = out;                                                                   \
-        for (size_t frame = 0; frame < frames; frame++) {                                          \
-            for (size_t j = 0; j < N; j++) {                                                       \
-                double x = (double)from[j];                                                        \
-                weight[j] = WEIRI_FMA(beta, weight[j], alpha);                                     \
-                mean[j] = WEIRI_FMA(alpha / weight[j], x - mean[j], mean[j]);                      \
-                to[j] = (type)mean[j];                                                             \
-            }                                                                                      \
-            from += in_stride;                                                                     \
-            to += out_stride;                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    void WEIRI_K(standardize_##type_name)(const void *given, double *state, const void *in,        \
-                                          size_t in_stride, void *out, size_t out_stride,          \
-                                          size_t frames)                                           \
-    {                                                                                              \
-        const weiri_ewma_params *params = given;                                                   \
-        double alpha = params->alpha, beta = params->beta;                                         \
-        double *restrict weight = state, *restrict mean = state + N;                               \
-        double *restrict variance = state + 2 * N;                                                 \
-        const type *restrict from = in;                                                            \
-        type *restrict to = out;                                                                   \
-        for (size_t frame = 0; frame < frames; frame++) {                                          \
-            for (size_t j = 0; j < N; j++) {                                                       \
-                double x = (double)from[j];                                                        \
-                double w = WEIRI_FMA(beta, weight[j], alpha);                                      \
-                double a = alpha / w;                                                              \
-                double d = x - mean[j];                                                            \
-                double m = WEIRI_FMA(a, d, mean[j]);                                               \
-                double v = (1.0 - a) * WEIRI_FMA(a * d, d, variance[j]);                           \
-                double deviation = sqrt(v);                                                        \
-                double z = (x - m) / (v > 0.0 ? deviation : 1.0);                                  \
-                to[j] = (type)(v > 0.0 ? z : 0.0);                                                 \
-                weight[j] = w;                                                                     \
-                mean[j] = m;                                                                       \
-                variance[j] = v;                                                                   \
-            }                                                                                      \
-            from += in_stride;                                                                     \
-            to += out_stride;                                                                      \
-        }                                                                                          \
+        run(params, state, in, in_stride, out, out_stride, frames, f32, deviate);                  \
     }
 
-EWMA(f32, float)
-EWMA(f64, double)
+RUN(ewma_f32, true, false)
+RUN(ewma_f64, false, false)
+RUN(standardize_f32, true, true)
+RUN(standardize_f64, false, true)

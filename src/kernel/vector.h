@@ -9,7 +9,7 @@
 
 #include "kernel/kernel.h"
 
-#if defined(__AVX2__)
+#if defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
@@ -70,7 +70,7 @@ WEIRI_INLINE weiri_vd weiri_vd_fma(weiri_vd a, weiri_vd b, weiri_vd c)
 {
 #if defined(__AVX512F__)
     return _mm512_fmadd_pd(a, b, c);
-#elif defined(__FMA__)
+#elif defined(__AVX2__)
     return _mm256_fmadd_pd(a, b, c);
 #else
     return a * b + c;
@@ -81,10 +81,26 @@ WEIRI_INLINE weiri_vd weiri_vd_fms(weiri_vd a, weiri_vd b, weiri_vd c)
 {
 #if defined(__AVX512F__)
     return _mm512_fmsub_pd(a, b, c);
-#elif defined(__FMA__)
+#elif defined(__AVX2__)
     return _mm256_fmsub_pd(a, b, c);
 #else
     return a * b - c;
+#endif
+}
+
+WEIRI_INLINE weiri_vd weiri_vd_sqrt(weiri_vd a)
+{
+#if defined(__AVX512F__)
+    return _mm512_sqrt_pd(a);
+#elif defined(__AVX2__)
+    return _mm256_sqrt_pd(a);
+#elif defined(__SSE2__)
+    return _mm_sqrt_pd(a);
+#else
+    for (int i = 0; i < WEIRI_VECTOR_DOUBLES; i++) {
+        a[i] = __builtin_sqrt(a[i]);
+    }
+    return a;
 #endif
 }
 
