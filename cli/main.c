@@ -77,6 +77,9 @@ static void say_notice(void *user, const char *line)
 
 int main(int argc, char **argv)
 {
+    /* A closed pipe, or a file that may not grow, is an error of the write that meets it: exit 7. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     weir_log_set(say_notice, NULL);
     if (argc < 2) {
         print_help(stderr);

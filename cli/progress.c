@@ -23,8 +23,7 @@ static void stop(int number)
     cli_stop = 1;
 }
 
-/* The first signal asks, and waits that it interrupts are not resumed; the second one kills. A closed
- * pipe is an error of the write that meets it, exit 7. */
+/* The first signal asks, and waits that it interrupts are not resumed; the second one kills. */
 void cli_signals_set(void)
 {
     struct sigaction action;
@@ -34,9 +33,6 @@ void cli_signals_set(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    action.sa_handler = SIG_IGN;
-    action.sa_flags = 0;
-    sigaction(SIGPIPE, &action, NULL);
 }
 
 static bool is_utf8(void)

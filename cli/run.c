@@ -25,26 +25,34 @@ static bool step(void *user, const weir_progress *progress)
     return cli_progress_step(&state->progress, progress);
 }
 
-/* After an error what was written stays as NAME.part: the one line names it too. */
-static int fail_run(const cli_job *job, weir_err err)
+/* After an error what was written stays as NAME.part: the one line names it too. The outputs are closed
+ * first: a part in which nothing is goes with that. */
+static int fail_run(cli_job *job, weir_err err)
 {
-    char *kept = cli_text("%s", "");
+    const char *detail = weir_err_detail();
+    char *what = cli_text("%s", *detail != '\0' ? detail : weir_err_text(err));
+    for (size_t i = 0; i < job->output_count; i++) {
+        weir_sink_close(job->sinks[i]);
+        job->sinks[i] = NULL;
+    }
+    bool first = true;
     for (size_t i = 0; i < job->output_count; i++) {
         if (job->output_files[i] == NULL)
             continue;
         char *part = cli_text("%s.part", job->output_files[i]);
         if (access(part, F_OK) == 0) {
-            char *more = cli_text("%s%s%s", kept, *kept == '\0' ? "; kept: " : ", ", part);
-            free(kept);
-            kept = more;
+            char *more =
+                cli_text("%s%s%s", what, first ? "; kept as far as it goes: " : ", ", part);
+            free(what);
+            what = more;
+            first = false;
         }
         free(part);
     }
     int status = weir_err_exit_status(err);
-    const char *detail = weir_err_detail();
     if (job->lengths == NULL || !job->lengths->failed)
-        cli_fail(status, "%s%s", *detail != '\0' ? detail : weir_err_text(err), kept);
-    free(kept);
+        cli_fail(status, "%s", what);
+    free(what);
     return status;
 }
 
@@ -90,7 +98,7 @@ static int run(cli_job *job)
         weir_limits_export(result.stats.cache_limit_bytes, job->plan->memory_limit_bytes); /* M8 */
     if (err != WEIR_OK)
         return cli_fail_weir(err);
-    cli_progress_start(&state.progress, job->quiet || job->json);
+    cli_progress_start(&state.progress, job->quiet);
     result.err = weir_chain_run(job->chain, &options, &result.report);
     cli_progress_end(&state.progress);
     if (result.err != WEIR_OK && result.err != WEIR_E_INTERRUPTED)

@@ -5,13 +5,14 @@ input=synthetic:channels=64,rate=30000,seconds=20,seed=1
 echo "[abs]" >c.yaml
 mkfifo pipe
 run() {
-    (sleep 0.2 <pipe) & # opens it for reading, and closes it
+    (exec 3<pipe; exec 3<&-) & # opens it for reading, and closes it
     got=0
-    "$WEIR" "$@" >pipe 2>err || got=$?
+    (sleep 0.3; exec "$WEIR" "$@") >pipe 2>err || got=$?
     wait
     [ $got -eq 7 ] || fail "exit status $got: $*: $(cat err)"
     [ "$(wc -l <err)" -eq 1 ] || fail "not one line: $(cat err)"
 }
+run plan c.yaml "$input"
 run run c.yaml "$input" --quiet -o - --format raw
 if [ -w /dev/full ]; then
     for command in "plan c.yaml $input" "plan c.yaml $input --json" "info $input" units "units log" --version --help; do
