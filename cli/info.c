@@ -139,8 +139,12 @@ static void print_units(const weir_source_info *info)
                               : *spec->units[0] != '\0' ? spec->units[0]
                                                         : "no stated unit");
     }
+    same = true;
+    for (uint64_t i = 1; info->scales != NULL && i < columns; i++)
+        same = same && info->scales[i] == info->scales[0];
     if (info->scales != NULL && columns > 0)
-        printf(", one count is %.6g", info->scales[0]);
+        printf(same ? ", one count is %.6g" : ", one count is %.6g in the first channel",
+               info->scales[0]);
     putchar('\n');
 }
 
