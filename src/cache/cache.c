@@ -5,6 +5,7 @@
  */
 #include "cache/cache.h"
 
+#include <pthread.h>
 #include <string.h>
 
 static const weiri_policy_ops *const policies[] = {
@@ -18,15 +19,20 @@ static const weiri_policy_ops *const policies[] = {
 #define RECORDS_LEAST    4
 #define POLICY_BYTES_MAX 1024
 
+static const char *policy_names[POLICY_COUNT + 1];
+
+static void policy_names_fill(void)
+{
+    for (size_t i = 0; i < POLICY_COUNT; i++) {
+        policy_names[i] = policies[i]->name;
+    }
+}
+
 const char *const *weir_cache_policies(void)
 {
-    static const char *const names[] = {
-#define X(name) #name,
-#include "cache/policies.def"
-#undef X
-        NULL,
-    };
-    return names;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, policy_names_fill);
+    return policy_names;
 }
 
 weir_cache_options weir_cache_options_default(void)
@@ -89,19 +95,10 @@ static weir_err build(weir_cache *cache, const weiri_policy_ops *ops, const layo
     weiri_records_add(&cache->records, (char *)cache + at->slab, at->asked - at->slab, at->charged,
                       true);
     cache->book = cache->held_peak = at->charged;
-    if (pthread_mutex_init(&cache->lock, NULL) != 0) {
-        return weiri_fail(WEIR_E_NOMEM, "cache: no lock");
-    }
-    if (pthread_cond_init(&cache->less, NULL) != 0) {
-        pthread_mutex_destroy(&cache->lock);
-        return weiri_fail(WEIR_E_NOMEM, "cache: no condition");
-    }
     if (ops->init != NULL) {
         uint64_t room = cache->memory_limit - cache->book;
         weir_err err = ops->init(cache->policy, room, &cache->policy_book);
         if (err != WEIR_OK) {
-            pthread_cond_destroy(&cache->less);
-            pthread_mutex_destroy(&cache->lock);
             return err;
         }
         cache->book += cache->policy_book;
@@ -213,8 +210,6 @@ static void end(weir_cache *cache)
         }
         slab = next;
     }
-    pthread_cond_destroy(&cache->less);
-    pthread_mutex_destroy(&cache->lock);
     book_heap->ops->free(book_heap, cache, cache->own_asked);
 }
 
@@ -224,7 +219,7 @@ void weiri_cache_unlock(weir_cache *cache)
 {
     bool last = cache->closed && cache->live_buffers == 0 && cache->idle == 0 &&
                 cache->transit == 0 && cache->pending_buffers == 0;
-    pthread_mutex_unlock(&cache->lock);
+    weiri_lock_give(&cache->lock);
     if (last) {
         end(cache);
     }
@@ -235,7 +230,7 @@ void weir_cache_destroy(weir_cache *cache)
     if (cache == NULL) {
         return;
     }
-    pthread_mutex_lock(&cache->lock);
+    weiri_lock_take(&cache->lock);
     cache->closing = true;
     weiri_cache_drop(cache, UINT64_MAX, false); /* M3: at once */
     cache->closed = true;
@@ -244,7 +239,7 @@ void weir_cache_destroy(weir_cache *cache)
 
 void weir_cache_clear(weir_cache *cache)
 {
-    pthread_mutex_lock(&cache->lock);
+    weiri_lock_take(&cache->lock);
     weiri_cache_drop(cache, UINT64_MAX, false);
     weiri_cache_trim(cache, 0);
     weiri_cache_unlock(cache);
@@ -254,7 +249,7 @@ void weir_cache_clear(weir_cache *cache)
 
 void weir_cache_limit_idle(weir_cache *cache, uint64_t cache_limit)
 {
-    pthread_mutex_lock(&cache->lock);
+    weiri_lock_take(&cache->lock);
     cache->cache_limit = cache_limit;
     uint64_t excess = weiri_cache_excess(cache, WEIRI_AT_LIMIT, 0);
     if (excess > 0) { /* M5, M1 */
@@ -266,7 +261,7 @@ void weir_cache_limit_idle(weir_cache *cache, uint64_t cache_limit)
 weir_err weir_cache_limit_held(weir_cache *cache, uint64_t memory_limit)
 {
     weir_err err = WEIR_OK;
-    pthread_mutex_lock(&cache->lock);
+    weiri_lock_take(&cache->lock);
     for (;;) {
         uint64_t held = weiri_cache_held(cache);
         if (weiri_cache_fits(held, 0, memory_limit)) { /* M2: only when it is kept already */
@@ -280,7 +275,7 @@ weir_err weir_cache_limit_held(weir_cache *cache, uint64_t memory_limit)
             continue;
         }
         if (cache->leaving > 0 && weiri_cache_fits(held - cache->leaving, 0, memory_limit)) {
-            pthread_cond_wait(&cache->less, &cache->lock);
+            weiri_condition_wait(&cache->less, &cache->lock);
             continue;
         }
         err = weiri_fail(
@@ -299,7 +294,7 @@ weir_err weir_cache_limit_held(weir_cache *cache, uint64_t memory_limit)
 void weir_cache_stats_read(weir_cache *cache, weir_cache_stats *ret_stats)
 {
     weir_cache_stats stats = {.version = 1};
-    pthread_mutex_lock(&cache->lock);
+    weiri_lock_take(&cache->lock);
     stats.live_bytes = cache->live;
     stats.idle_bytes = cache->idle;
     stats.book_bytes = cache->book;
@@ -319,7 +314,7 @@ void weir_cache_stats_read(weir_cache *cache, weir_cache_stats *ret_stats)
     stats.evicted_bytes = cache->evicted_bytes;
     stats.refusals = cache->refusals;
     stats.heap_failures = cache->heap_failures;
-    pthread_mutex_unlock(&cache->lock);
+    weiri_lock_give(&cache->lock);
     size_t size = ret_stats->stats_size;
     stats.stats_size = size;
     memcpy(ret_stats, &stats, size < sizeof stats ? size : sizeof stats);
@@ -329,9 +324,9 @@ uint64_t weiri_cache_cost(weir_cache *cache, size_t bytes)
 {
     const weiri_policy_ops *ops = cache->policy->ops;
     uint64_t cost = ops->size(cache->policy, bytes > 0 ? bytes : 1);
-    pthread_mutex_lock(&cache->lock);
+    weiri_lock_take(&cache->lock);
     bool short_of = cache->records.free_count < ops->records;
-    pthread_mutex_unlock(&cache->lock);
+    weiri_lock_give(&cache->lock);
     if (short_of && cost <= UINT64_MAX - cache->slab_charged) {
         cost += cache->slab_charged;
     }

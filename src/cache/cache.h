@@ -5,8 +5,7 @@
 #ifndef WEIRI_CACHE_H
 #define WEIRI_CACHE_H
 
-#include <pthread.h>
-
+#include "cache/lock.h"
 #include "cache/policy.h"
 
 struct weir_cache {
@@ -20,8 +19,8 @@ struct weir_cache {
     uint64_t max_buffers;
     size_t slab_charged;
 
-    pthread_mutex_t lock; /* of all below; never held over a call of a heap */
-    pthread_cond_t less;  /* something has left, or a reservation was withdrawn */
+    weiri_lock lock;      /* of all below; never held over a call of a heap */
+    weiri_condition less; /* something has left, or a reservation was withdrawn */
     uint64_t live, idle, book, transit, charged; /* held = their sum */
     uint64_t leaving;                            /* the part of transit that is on its way back */
     uint64_t leaving_buffers;

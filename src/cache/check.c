@@ -106,7 +106,7 @@ weir_err weir_cache_check(weir_cache *cache)
 {
     found f = {.book = cache->policy_book};
     weir_err err = WEIR_OK;
-    pthread_mutex_lock(&cache->lock);
+    weiri_lock_take(&cache->lock);
     const weiri_slab *previous = NULL;
     for (const weiri_slab *slab = cache->records.slabs; slab != NULL; slab = slab->next) {
         if (slab->previous != previous) {
@@ -134,6 +134,6 @@ weir_err weir_cache_check(weir_cache *cache)
             err = compare(cache, &f, whole_buffers);
         }
     }
-    pthread_mutex_unlock(&cache->lock);
+    weiri_lock_give(&cache->lock);
     return err;
 }

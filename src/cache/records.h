@@ -27,11 +27,20 @@ typedef struct weiri_record {
     size_t asked;        /* what the heap was asked for, and must be told at free */
     struct weiri_slab *slab;
     struct weiri_record *next; /* free list, or list of those that leave */
-    uint32_t state;            /* weiri_record_state */
-    uint32_t priority;         /* from here on: the policy's, while it has the record */
+    uint8_t state;             /* weiri_record_state */
+    uint8_t kind;              /* from here on: the policy's, while it has the record */
+    uint16_t space;
+    uint32_t priority;
     uint64_t stamp;
-    struct weiri_record *left, *right;
-    struct weiri_record *newer, *older;
+    struct weiri_record *left, *right; /* of a tree or a stack */
+    union {
+        struct weiri_record *newer; /* in the order of use */
+        struct weiri_record *above; /* or of addresses */
+    };
+    union {
+        struct weiri_record *older;
+        struct weiri_record *below;
+    };
 } weiri_record;
 
 typedef struct weiri_slab {

@@ -71,9 +71,9 @@ void weiri_cache_leave(weir_cache *cache, weiri_leaving *list)
     cache->transit += list->bytes; /* still held: M2, M3 */
     cache->leaving += list->bytes;
     cache->leaving_buffers += buffers;
-    pthread_mutex_unlock(&cache->lock);
+    weiri_lock_give(&cache->lock);
     free_records(cache, list);
-    pthread_mutex_lock(&cache->lock);
+    weiri_lock_take(&cache->lock);
     uint64_t back = ops->left != NULL ? ops->left(cache->policy, list) : 0;
     cache->transit -= list->bytes;
     cache->leaving -= list->bytes;
@@ -84,7 +84,7 @@ void weiri_cache_leave(weir_cache *cache, weiri_leaving *list)
         list->records = record->next;
         weiri_records_put(&cache->records, record);
     }
-    pthread_cond_broadcast(&cache->less);
+    weiri_condition_wake(&cache->less);
     /* One slab's worth of free records stays, or a buffer at a slab's edge would move it to and fro. */
     weiri_cache_trim(cache, WEIRI_SLAB_BYTES / sizeof(weiri_record));
 }
@@ -112,12 +112,12 @@ void weiri_cache_trim(weir_cache *cache, uint64_t spare)
         cache->book -= charged;
         cache->transit += charged;
         cache->leaving += charged;
-        pthread_mutex_unlock(&cache->lock);
+        weiri_lock_give(&cache->lock);
         cache->book_heap->ops->free(cache->book_heap, slab, slab->asked);
-        pthread_mutex_lock(&cache->lock);
+        weiri_lock_take(&cache->lock);
         cache->transit -= charged;
         cache->leaving -= charged;
-        pthread_cond_broadcast(&cache->less);
+        weiri_condition_wake(&cache->less);
     }
 }
 
@@ -203,9 +203,9 @@ static void make_room(weir_cache *cache)
 {
     cache->heap_failures++;
     weiri_cache_drop(cache, UINT64_MAX, true);
-    pthread_mutex_unlock(&cache->lock);
+    weiri_lock_give(&cache->lock);
     (void)weiri_heap_synchronise(cache->heap); /* a failure shows itself in the second try */
-    pthread_mutex_lock(&cache->lock);
+    weiri_lock_take(&cache->lock);
 }
 
 static weir_err add_slab(weir_cache *cache)
@@ -214,9 +214,9 @@ static weir_err add_slab(weir_cache *cache)
     void *memory = NULL;
     cache->transit += cache->slab_charged;
     weiri_cache_peaks(cache);
-    pthread_mutex_unlock(&cache->lock);
+    weiri_lock_give(&cache->lock);
     weir_err err = heap->ops->alloc(heap, WEIRI_SLAB_BYTES, &memory);
-    pthread_mutex_lock(&cache->lock);
+    weiri_lock_take(&cache->lock);
     cache->transit -= cache->slab_charged;
     if (err == WEIR_OK) {
         cache->book += cache->slab_charged;
@@ -259,7 +259,7 @@ static weir_err claim(weir_cache *cache, size_t bytes, weiri_place *ret_place, b
         if (v == DROP) {
             weiri_cache_drop(cache, to_drop, true);
         } else if (v == WAIT) {
-            pthread_cond_wait(&cache->less, &cache->lock);
+            weiri_condition_wait(&cache->less, &cache->lock);
         } else {
             weir_err err = add_slab(cache);
             if (err != WEIR_OK && retried) {
@@ -289,14 +289,14 @@ static weir_err fetch(weir_cache *cache, const weiri_place *place)
     cache->transit += place->from_heap; /* M2: reserved before it is there */
     cache->pending_buffers++;
     weiri_cache_peaks(cache);
-    pthread_mutex_unlock(&cache->lock);
+    weiri_lock_give(&cache->lock);
     weir_err err = acquire(cache, place->record);
-    pthread_mutex_lock(&cache->lock);
+    weiri_lock_take(&cache->lock);
     if (err != WEIR_OK) {
         make_room(cache);
-        pthread_mutex_unlock(&cache->lock);
+        weiri_lock_give(&cache->lock);
         err = acquire(cache, place->record);
-        pthread_mutex_lock(&cache->lock);
+        weiri_lock_take(&cache->lock);
     }
     cache->transit -= place->from_heap;
     cache->pending_buffers--;
@@ -319,7 +319,7 @@ weir_err weir_cache_take(weir_cache *cache, size_t bytes, weir_buffer **ret_buff
     weiri_place place = {0};
     bool slab = false;
     bytes = bytes > 0 ? bytes : 1;
-    pthread_mutex_lock(&cache->lock);
+    weiri_lock_take(&cache->lock);
     weir_err err = claim(cache, bytes, &place, &slab);
     if (err == WEIR_OK) {
         cache->idle -= place.from_idle;
@@ -362,7 +362,7 @@ static void give(weir_cache *cache, weiri_record *record)
 {
     const weiri_policy_ops *ops = cache->policy->ops;
     uint64_t charged = record->buffer.charged;
-    pthread_mutex_lock(&cache->lock);
+    weiri_lock_take(&cache->lock);
     cache->live_buffers--;
     weiri_sums sums = sums_of(cache, charged);
     bool kept = cache->closing        ? true /* put, and dropped at once */
@@ -403,7 +403,7 @@ weir_err weir_cache_charge(weir_cache *cache, uint64_t bytes)
 {
     weir_err err = WEIR_OK;
     want w = {.bytes = bytes};
-    pthread_mutex_lock(&cache->lock);
+    weiri_lock_take(&cache->lock);
     for (bool done = false; !done;) {
         uint64_t to_drop = 0;
         switch (judge(cache, &w, &to_drop)) {
@@ -416,7 +416,7 @@ weir_err weir_cache_charge(weir_cache *cache, uint64_t bytes)
             weiri_cache_drop(cache, to_drop, true);
             break;
         case WAIT:
-            pthread_cond_wait(&cache->less, &cache->lock);
+            weiri_condition_wait(&cache->less, &cache->lock);
             break;
         case REFUSE_BYTES:
         case REFUSE_COUNT:
@@ -431,7 +431,7 @@ weir_err weir_cache_charge(weir_cache *cache, uint64_t bytes)
 
 void weir_cache_uncharge(weir_cache *cache, uint64_t bytes)
 {
-    pthread_mutex_lock(&cache->lock);
+    weiri_lock_take(&cache->lock);
     cache->charged -= bytes < cache->charged ? bytes : cache->charged;
     weiri_cache_unlock(cache);
 }
