@@ -123,6 +123,10 @@ typedef struct weiri_policy_ops {
     /* Lock held. Walks its structure; sums and numbers it finds. WEIR_E_INTERNAL names what is broken.
      * For live it may say UINT64_MAX: charges of live records are to be summed. */
     weir_err (*check)(weiri_policy *policy, uint64_t *ret_live, uint64_t *ret_idle);
+    /* No lock, pure. The largest charge of an idle buffer that a request charged so much may be served
+     * by; for models of reuse (distance.h). Optional: NULL = idle bytes have no shape, any will do. */
+    uint64_t (*serves)(const weiri_policy *policy, uint64_t charged);
+    uint64_t own_limit; /* cache_limit where WEIR_LIMIT_OWN is asked for; 0 = none */
 } weiri_policy_ops;
 
 #define X(name) extern const weiri_policy_ops weiri_policy_##name;
