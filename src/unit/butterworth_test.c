@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * butterworth_test.c: the unit against SciPy's numbers, and S1 S5 S8 S9 for it. The designs themselves:
+ * design_test.c.
+ */
+#include "unit/drive.h"
+
+static weir_err open_filter(weir_dtype dtype,
+                            uint64_t channels,
+                            double order,
+                            const char *cuton,
+                            const char *cutoff,
+                            drive **ret_drive)
+{
+    weir_spec spec = weir_spec_make(dtype, 30000.0, channels, NULL, NULL);
+    weir_value given[3] = {weir_number("order", order)};
+    size_t count = 1;
+    if (cuton != NULL) {
+        given[count++] = weir_text("cuton", cuton);
+    }
+    if (cutoff != NULL) {
+        given[count++] = weir_text("cutoff", cutoff);
+    }
+    return drive_open("butterworth", &spec, given, count, ret_drive);
+}
+
+/* scipy.signal.butter(output='sos'), sosfilt from sosfilt_zi * x[0], SciPy 1.17.1. */
+static void scipys_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        double order;
+        const char *cuton, *cutoff;
+        double expected[6]; /* at frames 0, 1, 2, 10, 31, 63 */
+    } cases[] = {
+        {4,
+         "300 Hz",
+         "6 kHz",
+         {0.0, 1.6237091687622163, 10.909003185574218, 18.134863891924223, 4.501061261706198,
+          18.48410305872752}},
+        {5,
+         NULL,
+         "900 Hz",
+         {62.999999999999716, 63.00022797267265, 63.00259667170909, 65.74335010423509,
+          101.66717295392174, 104.43940254711188}},
+        {3,
+         "2 kHz",
+         NULL,
+         {0.0, 26.88388716950721, 31.39289434020253, -33.29846229854286, 14.240057383692008,
+          13.803297755945955}},
+        {2,
+         "1200 Hz",
+         "800 Hz",
+         {63.00000000000014, 101.64170592977104, 135.8061768076579, 51.93140204822266,
+          115.0073882598658, 117.79652316594527}},
+    };
+    static const size_t frames[6] = {0, 1, 2, 10, 31, 63};
+    double input[64];
+    for (int i = 0; i < 64; i++) {
+        input[i] = (i * 7919 + 13) % 101 - 50 + 100;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        drive *d = NULL;
+        assert_int_equal(
+            open_filter(WEIR_F64, 1, cases[i].order, cases[i].cuton, cases[i].cutoff, &d), WEIR_OK);
+        drive_output o = drive_run(d, input, 64, 0, NULL);
+        for (int j = 0; j < 6; j++) {
+            drive_near(drive_value(d, &o, frames[j]), cases[i].expected[j], 1e-11, 1e-11, "scipy");
+        }
+        free(o.data);
+        drive_close(d);
+    }
+}
+
+/* S5: each column as if its missing samples had not come, bit for bit; S1 S9 by drive_cuts. */
+static void missing_samples_hold_the_state(void **state)
+{
+    (void)state;
+    static const double orders[] = {1, 2, 3, 4, 5, 12};
+    uint64_t random = drive_seed();
+    for (int wide = 0; wide < 2; wide++) {
+        for (size_t k = 0; k < sizeof orders / sizeof orders[0]; k++) {
+            enum { FRAMES = 300 };
+            uint64_t channels = 1 + drive_random(&random, 40);
+            weir_dtype dtype = wide ? WEIR_F64 : WEIR_F32;
+            drive *d = NULL;
+            assert_int_equal(open_filter(dtype, channels, orders[k],
+                                         k % 2 == 0 ? "300 Hz" : "6 kHz",
+                                         k % 2 == 0 ? "6 kHz" : "300 Hz", &d),
+                             WEIR_OK);
+            unsigned char *data = drive_signal(&d->in, FRAMES, 500.0, 0.03, &random);
+            drive_output o = drive_cuts(d, data, FRAMES, &random);
+            assert_int_equal(o.frames, FRAMES);
+            size_t bytes = weir_dtype_bytes(dtype);
+            for (size_t c = 0; c < channels; c++) {
+                unsigned char good[FRAMES * 8];
+                size_t at[FRAMES], count = 0;
+                for (size_t f = 0; f < FRAMES; f++) {
+                    size_t place = f * (size_t)channels + c;
+                    if (isfinite(drive_input(&d->in, data, place))) {
+                        memcpy(good + count * bytes, data + place * bytes, bytes);
+                        at[count++] = place;
+                    } else {
+                        assert_true(isnan(drive_value(d, &o, place)));
+                    }
+                }
+                drive *alone = NULL;
+                assert_int_equal(open_filter(dtype, 1, orders[k], k % 2 == 0 ? "300 Hz" : "6 kHz",
+                                             k % 2 == 0 ? "6 kHz" : "300 Hz", &alone),
+                                 WEIR_OK);
+                drive_output expected = drive_run(alone, good, count, 0, NULL);
+                for (size_t f = 0; f < count; f++) {
+                    assert_memory_equal(o.data + at[f] * bytes, expected.data + f * bytes, bytes);
+                }
+                /* drive_cuts went through the signal six times */
+                assert_int_equal(d->unit.missing[c], 6 * (FRAMES - count));
+                free(expected.data);
+                drive_close(alone);
+            }
+            free(o.data);
+            free(data);
+            drive_close(d);
+        }
+    }
+}
+
+/* S8: in f32 only input and output round: an offset of 1000 SD costs nothing but that. */
+static void f32_has_float64_inside(void **state)
+{
+    (void)state;
+    enum { FRAMES = 3000 };
+    uint64_t random = drive_seed();
+    drive *narrow = NULL, *wide = NULL;
+    assert_int_equal(open_filter(WEIR_F32, 3, 2, "2 Hz", "8 Hz", &narrow), WEIR_OK);
+    assert_int_equal(open_filter(WEIR_F64, 3, 2, "2 Hz", "8 Hz", &wide), WEIR_OK);
+    float *input = drive_signal(&narrow->in, FRAMES, 1000.0, 0.0, &random);
+    double *same = calloc(FRAMES * 3, sizeof *same);
+    assert_non_null(same);
+    for (size_t i = 0; i < FRAMES * 3; i++) {
+        same[i] = (double)input[i];
+    }
+    drive_output a = drive_run(narrow, input, FRAMES, 0, NULL);
+    drive_output b = drive_run(wide, same, FRAMES, 0, NULL);
+    for (size_t i = 0; i < FRAMES * 3; i++) {
+        assert_true(drive_value(narrow, &a, i) == (double)(float)drive_value(wide, &b, i));
+    }
+    free(a.data);
+    free(b.data);
+    free(input);
+    free(same);
+    drive_close(narrow);
+    drive_close(wide);
+}
+
+static void order_0_hands_on(void **state)
+{
+    (void)state;
+    drive *d = NULL;
+    assert_int_equal(open_filter(WEIR_F64, 2, 0, NULL, NULL, &d), WEIR_OK);
+    assert_int_equal(d->notices.count, 1);
+    double input[4] = {1.0, -2.0, INFINITY, 4.0};
+    drive_output o = drive_run(d, input, 2, 0, NULL);
+    assert_true(drive_value(d, &o, 0) == 1.0 && drive_value(d, &o, 1) == -2.0);
+    assert_true(isnan(drive_value(d, &o, 2)) && drive_value(d, &o, 3) == 4.0);
+    assert_int_equal(d->unit.missing[0], 1);
+    free(o.data);
+    drive_close(d);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        double order;
+        const char *cuton, *cutoff, *detail;
+    } cases[] = {
+        {4, NULL, "20 kHz", "cutoff: 20000 Hz is above half the rate, 15000 Hz"},
+        {4, NULL, "15 kHz", "cutoff: 15000 Hz is not below half the rate, 15000 Hz"},
+        {4, "16 kHz", NULL, "cuton: 16000 Hz is above half the rate, 15000 Hz"},
+        {4, "0 Hz", "1 kHz", "cuton: 0 Hz is not above 0"},
+        {4, "1 kHz", "1 kHz", "cutoff: 1000 Hz is cuton too: no band is left"},
+        {4, NULL, NULL, "cutoff: neither cuton"},
+        {13, NULL, "1 kHz", "order: "},
+        {-1, NULL, "1 kHz", "order: "},
+        {2.5, NULL, "1 kHz", "order: "},
+        {4, NULL, "10 ms", "cutoff: "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        drive *d = NULL;
+        assert_int_equal(
+            open_filter(WEIR_F32, 1, cases[i].order, cases[i].cuton, cases[i].cutoff, &d),
+            WEIR_E_CHAIN);
+        if (strncmp(weir_err_detail(), cases[i].detail, strlen(cases[i].detail)) != 0) {
+            fail_msg("'%s' does not start with '%s'", weir_err_detail(), cases[i].detail);
+        }
+    }
+    weir_spec spec = weir_spec_make(WEIR_F32, 30000.0, 2, NULL, NULL);
+    weir_value given[] = {weir_number("order", 2), weir_text("cutoff", "1 kHz"),
+                          weir_text("axis", "ch")};
+    drive *d = NULL;
+    assert_int_equal(drive_open("butterworth", &spec, given, 3, &d), WEIR_E_CHAIN);
+    given[2] = weir_text("coef_type", "sos");
+    assert_int_equal(drive_open("butterworth", &spec, given, 3, &d), WEIR_OK);
+    assert_int_equal(d->notices.count, 1);
+    drive_close(d);
+}
+
+/* wn_hz: false is 0..1 of half the rate. */
+static void edges_may_be_fractions(void **state)
+{
+    (void)state;
+    weir_spec spec = weir_spec_make(WEIR_F64, 30000.0, 1, NULL, NULL);
+    weir_value given[] = {weir_number("order", 3), weir_number("cutoff", 0.25),
+                          weir_text("wn_hz", "false")};
+    given[2].type = WEIR_VALUE_BOOL;
+    given[2].number = 0.0;
+    drive *a = NULL, *b = NULL;
+    uint64_t random = drive_seed();
+    assert_int_equal(drive_open("butterworth", &spec, given, 3, &a), WEIR_OK);
+    assert_int_equal(open_filter(WEIR_F64, 1, 3, NULL, "3750 Hz", &b), WEIR_OK);
+    double *data = drive_signal(&spec, 100, 0.0, 0.0, &random);
+    drive_output x = drive_run(a, data, 100, 0, NULL), y = drive_run(b, data, 100, 0, NULL);
+    assert_memory_equal(x.data, y.data, 100 * sizeof(double));
+    free(x.data);
+    free(y.data);
+    free(data);
+    drive_close(a);
+    drive_close(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scipys_numbers),
+        cmocka_unit_test(missing_samples_hold_the_state),
+        cmocka_unit_test(f32_has_float64_inside),
+        cmocka_unit_test(order_0_hands_on),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(edges_may_be_fractions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * design_test.c: sections against the Butterworth formula itself: |H|^2 = 1 / (1 + W^2n) with W the warped
+ * frequency, at every order and band; and their steady state (S8, S9).
+ */
+#include "unit/design.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static double complex response(const weiri_sos_params *filter, double frequency)
+{
+    double complex z1 = cexp(-2.0 * M_PI * frequency * I), h = filter->gain;
+    for (size_t i = 0; i < filter->sections; i++) {
+        const double *c = filter->coefs[i];
+        h *= (1.0 + z1 * (c[0] + z1 * c[1])) / (1.0 - z1 * (c[2] + z1 * c[3]));
+    }
+    return h;
+}
+
+/* W of a frequency in a band; tan is the warping of the bilinear transform. */
+static double warped(weiri_band band, double low, double high, double frequency)
+{
+    double t = tan(M_PI * frequency), a = tan(M_PI * low), b = tan(M_PI * high);
+    switch (band) {
+    case WEIRI_LOWPASS:
+        return t / b;
+    case WEIRI_HIGHPASS:
+        return a / t;
+    case WEIRI_BANDPASS:
+        return (t * t - a * b) / ((b - a) * t);
+    default:
+        return (b - a) * t / (t * t - a * b);
+    }
+}
+
+static const double edges[][2] = {{0.01, 0.2},  {0.1, 0.11},    {0.4, 0.49},
+                                  {1e-4, 3e-4}, {2e-4, 0.4999}, {0.25, 0.3}};
+
+static void the_formula_holds(void **state)
+{
+    (void)state;
+    for (int order = 1; order <= WEIRI_ORDER_MAX; order++) {
+        weiri_zpk prototype = weiri_butterworth_prototype(order);
+        for (int band = WEIRI_LOWPASS; band <= WEIRI_BANDSTOP; band++) {
+            for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++) {
+                double low = edges[i][0], high = edges[i][1];
+                weiri_sos_params filter;
+                weiri_design_sections(&prototype, (weiri_band)band, low, high, &filter);
+                assert_int_equal(filter.sections, band >= WEIRI_BANDPASS ? order : (order + 1) / 2);
+                for (double f = low / 4.0; f < 0.5; f = f * 1.37 + 1e-4) {
+                    double w = warped((weiri_band)band, low, high, f);
+                    double expected = 1.0 / sqrt(1.0 + pow(w, 2.0 * order));
+                    double found = cabs(response(&filter, f));
+                    if (fabs(found - expected) > 1e-7 * expected + 1e-13) {
+                        fail_msg("order %d band %d edges %g %g at %g: %.17g, not %.17g", order,
+                                 band, low, high, f, found, expected);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* Every pole inside the unit circle: |a2| < 1 and |a1| < 1 + a2. */
+static void every_section_is_stable(void **state)
+{
+    (void)state;
+    for (int order = 1; order <= WEIRI_ORDER_MAX; order++) {
+        weiri_zpk prototype = weiri_butterworth_prototype(order);
+        for (int band = WEIRI_LOWPASS; band <= WEIRI_BANDSTOP; band++) {
+            for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++) {
+                weiri_sos_params filter;
+                weiri_design_sections(&prototype, (weiri_band)band, edges[i][0], edges[i][1],
+                                      &filter);
+                for (size_t s = 0; s < filter.sections; s++) {
+                    double a1 = -filter.coefs[s][2], a2 = -filter.coefs[s][3];
+                    assert_true(fabs(a2) < 1.0);
+                    assert_true(fabs(a1) < 1.0 + a2);
+                }
+            }
+        }
+    }
+}
+
+/* The form decides how many operations a sample costs, so it is promised here. */
+static void forms_are_found(void **state)
+{
+    (void)state;
+    for (int order = 1; order <= WEIRI_ORDER_MAX; order++) {
+        weiri_zpk prototype = weiri_butterworth_prototype(order);
+        weiri_sos_params filter;
+        weiri_design_sections(&prototype, WEIRI_BANDPASS, 0.01, 0.2, &filter);
+        assert_int_equal(filter.kind, WEIRI_SOS_BAND);
+        weiri_design_sections(&prototype, WEIRI_BANDSTOP, 0.01, 0.2, &filter);
+        assert_int_equal(filter.kind, WEIRI_SOS_CIRCLE);
+        weiri_design_sections(&prototype, WEIRI_LOWPASS, 0.01, 0.2, &filter);
+        assert_int_equal(filter.kind, order % 2 == 0 ? WEIRI_SOS_CIRCLE : WEIRI_SOS_GENERAL);
+        weiri_design_sections(&prototype, WEIRI_HIGHPASS, 0.01, 0.2, &filter);
+        assert_int_equal(filter.kind, order % 2 == 0 ? WEIRI_SOS_CIRCLE : WEIRI_SOS_GENERAL);
+    }
+}
+
+/* S9: from the steady state a constant gives the response at 0 Hz at once and for ever. */
+static void the_steady_state_stays(void **state)
+{
+    (void)state;
+    for (int band = WEIRI_LOWPASS; band <= WEIRI_BANDSTOP; band++) {
+        for (int order = 1; order <= 6; order++) {
+            weiri_zpk prototype = weiri_butterworth_prototype(order);
+            weiri_sos_params filter;
+            double words[2 * WEIRI_SOS_MAX];
+            weiri_design_sections(&prototype, (weiri_band)band, 0.02, 0.3, &filter);
+            weiri_sos_steady_state(&filter, words);
+            double expected = band == WEIRI_LOWPASS || band == WEIRI_BANDSTOP ? 1.0 : 0.0;
+            for (int frame = 0; frame < 100; frame++) {
+                double x = filter.gain;
+                for (size_t s = 0; s < filter.sections; s++) {
+                    const double *c = filter.coefs[s];
+                    double y = x + words[2 * s];
+                    words[2 * s] = c[0] * x + c[2] * y + words[2 * s + 1];
+                    words[2 * s + 1] = c[1] * x + c[3] * y;
+                    x = y;
+                }
+                assert_true(fabs(x - expected) < 1e-11);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_formula_holds),
+        cmocka_unit_test(every_section_is_stable),
+        cmocka_unit_test(forms_are_found),
+        cmocka_unit_test(the_steady_state_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
