@@ -20,6 +20,10 @@ extern "C" {
 #endif
 
 #define WEIR_NO_LIMIT UINT64_MAX
+/* Of cache_limit alone. AUTO, at creation: chosen from the takes and gives as they come (96 KiB of
+ * book-keeping), 512 MiB until it is; setting a number ends that, setting AUTO resumes it. */
+#define WEIR_LIMIT_AUTO (UINT64_MAX - 2)
+#define WEIR_LIMIT_OWN (UINT64_MAX - 3) /* the policy's own: mlx:cpu 32 MiB, others none */
 
 typedef struct weir_cache weir_cache;
 
@@ -35,7 +39,7 @@ typedef struct weir_cache_options {
     size_t options_size;   /* sizeof(weir_cache_options) */
     weir_heap *heap;       /* NULL = host; must outlive the cache and its buffers */
     const char *policy;    /* NULL = "fit"; see weir_cache_policies */
-    uint64_t cache_limit;  /* bound of idle, bytes; WEIR_NO_LIMIT = none */
+    uint64_t cache_limit;  /* bound of idle, bytes; WEIR_NO_LIMIT = none; or LIMIT_AUTO, LIMIT_OWN */
     uint64_t memory_limit; /* bound of held, bytes; WEIR_NO_LIMIT = none */
     uint64_t max_buffers;  /* bound of live + idle buffers; 0 = what the heap bears */
 } weir_cache_options;
@@ -101,7 +105,8 @@ WEIR_API void weir_cache_clear(weir_cache *cache);
     X(evictions, "idle buffers returned to keep a limit")                                          \
     X(evicted_bytes, "their bytes")                                                                \
     X(refusals, "takes and charges refused by a limit")                                            \
-    X(heap_failures, "heap calls that failed")
+    X(heap_failures, "heap calls that failed")                                                       \
+    X(auto_limit_bytes, "what cache_limit auto has chosen; 0 = not auto, or not yet")
 
 #define WEIR_CACHE_STATS_FIELD(name, text) uint64_t name;
 typedef struct weir_cache_stats {

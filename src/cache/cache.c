@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include <weir/trace.h>
+
 static const weiri_policy_ops *const policies[] = {
 #define X(name) &weiri_policy_##name,
 #include "cache/policies.def"
@@ -138,18 +140,75 @@ static weir_err find_book_heap(weir_heap *heap, weir_heap **ret_heap)
     return WEIR_OK;
 }
 
+/* Lock held, or not yet shared. */
+static void set_limit(weir_cache *cache, uint64_t cache_limit)
+{
+    cache->automatic = cache_limit == WEIR_LIMIT_AUTO && cache->tuner != NULL;
+    if (cache_limit == WEIR_LIMIT_AUTO) {
+        cache_limit = cache->auto_limit != 0 ? cache->auto_limit : WEIRI_AUTO_START;
+    } else if (cache_limit == WEIR_LIMIT_OWN) {
+        uint64_t own = cache->policy->ops->own_limit;
+        cache_limit = own != 0 ? own : WEIR_NO_LIMIT;
+    }
+    cache->cache_limit = cache_limit;
+}
+
 static void fill(weir_cache *cache, const weir_cache_options *options, const layout *at)
 {
     weir_heap *heap = options->heap, *book_heap = cache->book_heap;
     cache->heap = heap;
     cache->own_asked = at->asked;
-    cache->cache_limit = options->cache_limit;
     cache->memory_limit = options->memory_limit;
     cache->slab_charged = book_heap->ops->good_size(book_heap, WEIRI_SLAB_BYTES);
     cache->max_buffers = heap->ops->max_buffers(heap);
     if (options->max_buffers != 0 && options->max_buffers < cache->max_buffers) {
         cache->max_buffers = options->max_buffers;
     }
+}
+
+static void end(weir_cache *cache)
+{
+    weir_heap *book_heap = cache->book_heap;
+    if (cache->policy->ops->fini != NULL) {
+        cache->policy->ops->fini(cache->policy);
+    }
+    if (cache->tuner != NULL) {
+        book_heap->ops->free(book_heap, cache->tuner, WEIRI_TUNER_BYTES);
+    }
+    weiri_slab *slab = cache->records.slabs;
+    while (slab != NULL) {
+        weiri_slab *next = slab->next;
+        if (!slab->built_in) {
+            book_heap->ops->free(book_heap, slab, slab->asked);
+        }
+        slab = next;
+    }
+    book_heap->ops->free(book_heap, cache, cache->own_asked);
+}
+
+/* The model behind `auto`: its bytes are fixed, and counted. */
+static weir_err tuner_make(weir_cache *cache)
+{
+    weir_heap *heap = cache->book_heap;
+    uint64_t charged = heap->ops->good_size(heap, WEIRI_TUNER_BYTES);
+    if (!weiri_cache_fits(cache->book, charged, cache->memory_limit)) { /* M2 */
+        return weiri_fail(WEIR_E_LIMIT,
+                          "cache_limit: auto: its model asks %llu bytes, %llu held, limit %llu",
+                          (unsigned long long)charged, (unsigned long long)cache->book,
+                          (unsigned long long)cache->memory_limit);
+    }
+    void *memory = NULL;
+    weir_err err = heap->ops->alloc(heap, WEIRI_TUNER_BYTES, &memory);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    weiri_tuner_init(memory, cache->policy);
+    cache->tuner = memory;
+    cache->watched = true;
+    cache->watch_book = charged;
+    cache->book += charged;
+    cache->held_peak = cache->book;
+    return WEIR_OK;
 }
 
 weir_err weir_cache_create(const weir_cache_options *given, weir_cache **ret_cache)
@@ -190,28 +249,19 @@ weir_err weir_cache_create(const weir_cache_options *given, weir_cache **ret_cac
         book_heap->ops->free(book_heap, cache, at.asked);
         return err;
     }
+    if (options.cache_limit == WEIR_LIMIT_AUTO) {
+        err = tuner_make(cache);
+        if (err != WEIR_OK) {
+            end(cache);
+            return err;
+        }
+    }
+    set_limit(cache, options.cache_limit);
     *ret_cache = cache;
     return WEIR_OK;
 }
 
 /* ---- ending one ---------------------------------------------------------------------------- */
-
-static void end(weir_cache *cache)
-{
-    weir_heap *book_heap = cache->book_heap;
-    if (cache->policy->ops->fini != NULL) {
-        cache->policy->ops->fini(cache->policy);
-    }
-    weiri_slab *slab = cache->records.slabs;
-    while (slab != NULL) {
-        weiri_slab *next = slab->next;
-        if (!slab->built_in) {
-            book_heap->ops->free(book_heap, slab, slab->asked);
-        }
-        slab = next;
-    }
-    book_heap->ops->free(book_heap, cache, cache->own_asked);
-}
 
 /* Once closed nobody but those with a live buffer in hand, or with bytes on the way, can come again: the
  * one that finds none left ends the cache. Others have let go of the lock by then for the last time. */
@@ -230,7 +280,10 @@ void weir_cache_destroy(weir_cache *cache)
     if (cache == NULL) {
         return;
     }
+    weir_err lost = weir_trace_stop(cache); /* who wants to know stops it before */
+    (void)lost;
     weiri_lock_take(&cache->lock);
+    cache->watched = false;
     cache->closing = true;
     weiri_cache_drop(cache, UINT64_MAX, false); /* M3: at once */
     cache->closed = true;
@@ -240,6 +293,7 @@ void weir_cache_destroy(weir_cache *cache)
 void weir_cache_clear(weir_cache *cache)
 {
     weiri_lock_take(&cache->lock);
+    weiri_watch_mark(cache, WEIRI_MARK_CLEAR, 0);
     weiri_cache_drop(cache, UINT64_MAX, false);
     weiri_cache_trim(cache, 0);
     weiri_cache_unlock(cache);
@@ -250,7 +304,8 @@ void weir_cache_clear(weir_cache *cache)
 void weir_cache_limit_idle(weir_cache *cache, uint64_t cache_limit)
 {
     weiri_lock_take(&cache->lock);
-    cache->cache_limit = cache_limit;
+    set_limit(cache, cache_limit);
+    weiri_watch_mark(cache, WEIRI_MARK_CACHE_LIMIT, cache->cache_limit);
     uint64_t excess = weiri_cache_excess(cache, WEIRI_AT_LIMIT, 0);
     if (excess > 0) { /* M5, M1 */
         weiri_cache_drop(cache, excess, true);
@@ -266,6 +321,7 @@ weir_err weir_cache_limit_held(weir_cache *cache, uint64_t memory_limit)
         uint64_t held = weiri_cache_held(cache);
         if (weiri_cache_fits(held, 0, memory_limit)) { /* M2: only when it is kept already */
             cache->memory_limit = memory_limit;
+            weiri_watch_mark(cache, WEIRI_MARK_MEMORY_LIMIT, memory_limit);
             break;
         }
         if (cache->idle >
@@ -314,6 +370,7 @@ void weir_cache_stats_read(weir_cache *cache, weir_cache_stats *ret_stats)
     stats.evicted_bytes = cache->evicted_bytes;
     stats.refusals = cache->refusals;
     stats.heap_failures = cache->heap_failures;
+    stats.auto_limit_bytes = cache->automatic ? cache->auto_limit : 0;
     weiri_lock_give(&cache->lock);
     size_t size = ret_stats->stats_size;
     stats.stats_size = size;

@@ -7,6 +7,7 @@
 
 #include "cache/lock.h"
 #include "cache/policy.h"
+#include "cache/watch.h"
 
 struct weir_cache {
     /* Set once, read without the lock. */
@@ -32,6 +33,15 @@ struct weir_cache {
     bool closing; /* destroyed: what comes back goes to the heap */
     bool closed;  /* ends with its last buffer */
     weiri_records records;
+
+    bool watched;             /* either of: */
+    weiri_recorder *recorder; /* a trace is written */
+    weiri_tuner *tuner;       /* cache_limit was asked to be `auto` */
+    bool tracing;             /* a trace is started, written or stopped */
+    bool automatic;           /* the tuner's choice counts: nobody has set a limit since */
+    uint64_t auto_limit;      /* it; 0 = none yet */
+    uint64_t traced;          /* takes that were numbered so far */
+    uint64_t watch_book;      /* bytes of both, a part of book */
 };
 
 /* M2, the one inequality: what is held and what is asked fit the limit. WEIR_NO_LIMIT holds everything

@@ -107,6 +107,7 @@ weir_err weir_cache_check(weir_cache *cache)
     found f = {.book = cache->policy_book};
     weir_err err = WEIR_OK;
     weiri_lock_take(&cache->lock);
+    f.book += cache->watch_book;
     const weiri_slab *previous = NULL;
     for (const weiri_slab *slab = cache->records.slabs; slab != NULL; slab = slab->next) {
         if (slab->previous != previous) {

@@ -23,7 +23,7 @@ static void sums_add(weiri_distance *d, uint64_t at, uint64_t bytes) /* modulo 2
 }
 
 /* Bytes and holes above a run. */
-static uint64_t above(const weiri_distance *d, const weiri_run *run)
+static uint64_t above(const weiri_distance *d, const weiri_stretch *run)
 {
     uint64_t through = 0;
     for (uint64_t at = run->record.stamp; at > 0; at -= at & (~at + 1)) {
@@ -34,13 +34,13 @@ static uint64_t above(const weiri_distance *d, const weiri_run *run)
 
 /* ---- holes: a heap, the topmost first ------------------------------------------------------- */
 
-static void heap_set(weiri_distance *d, size_t at, weiri_run *run)
+static void heap_set(weiri_distance *d, size_t at, weiri_stretch *run)
 {
     d->heap[at] = run;
     run->heap_at = at;
 }
 
-static void heap_up(weiri_distance *d, size_t at, weiri_run *run)
+static void heap_up(weiri_distance *d, size_t at, weiri_stretch *run)
 {
     while (at > 1 && d->heap[at / 2]->record.stamp < run->record.stamp) {
         heap_set(d, at, d->heap[at / 2]);
@@ -49,21 +49,21 @@ static void heap_up(weiri_distance *d, size_t at, weiri_run *run)
     heap_set(d, at, run);
 }
 
-static void heap_add(weiri_distance *d, weiri_run *run)
+static void heap_add(weiri_distance *d, weiri_stretch *run)
 {
     if (run->heap_at == 0) {
         heap_up(d, ++d->heap_count, run);
     }
 }
 
-static void heap_remove(weiri_distance *d, weiri_run *run)
+static void heap_remove(weiri_distance *d, weiri_stretch *run)
 {
     size_t at = run->heap_at;
     if (at == 0) {
         return;
     }
     run->heap_at = 0;
-    weiri_run *last = d->heap[d->heap_count--];
+    weiri_stretch *last = d->heap[d->heap_count--];
     if (last == run) {
         return;
     }
@@ -81,12 +81,12 @@ static void heap_remove(weiri_distance *d, weiri_run *run)
 
 /* ---- runs ---------------------------------------------------------------------------------- */
 
-static weiri_run *run_of(weiri_record *record)
+static weiri_stretch *stretch_of(weiri_record *record)
 {
-    return (weiri_run *)(void *)record;
+    return (weiri_stretch *)(void *)record;
 }
 
-static void run_free(weiri_distance *d, weiri_run *run)
+static void run_free(weiri_distance *d, weiri_stretch *run)
 {
     heap_remove(d, run);
     weiri_idle_remove(&d->idle, &run->record);
@@ -96,16 +96,16 @@ static void run_free(weiri_distance *d, weiri_run *run)
 
 /* Nothing is left of a run but its hole: that lies on the hole of the run below; under the lowest
  * run a hole means nothing. */
-static void run_empty(weiri_distance *d, weiri_run *run)
+static void run_empty(weiri_distance *d, weiri_stretch *run)
 {
     weiri_record *older = run->record.older;
     uint64_t hole = run->hole;
     sums_add(d, run->record.stamp, 0 - hole);
     run_free(d, run);
     if (older != NULL && hole > 0) {
-        run_of(older)->hole += hole;
+        stretch_of(older)->hole += hole;
         sums_add(d, older->stamp, hole);
-        heap_add(d, run_of(older));
+        heap_add(d, stretch_of(older));
     }
 }
 
@@ -116,7 +116,7 @@ static void renumber(weiri_distance *d)
     d->total = 0;
     d->idle.stamp = 0;
     for (weiri_record *at = d->idle.oldest; at != NULL; at = at->newer) {
-        weiri_run *run = run_of(at);
+        weiri_stretch *run = stretch_of(at);
         at->stamp = ++d->idle.stamp;
         sums_add(d, at->stamp, run->count * at->asked + run->hole);
     }
@@ -126,7 +126,7 @@ static void renumber(weiri_distance *d)
 static void forget(weiri_distance *d)
 {
     for (size_t i = 0; i < d->room / 4 && d->idle.oldest != NULL; i++) {
-        weiri_run *run = run_of(d->idle.oldest);
+        weiri_stretch *run = stretch_of(d->idle.oldest);
         sums_add(d, run->record.stamp, 0 - (run->count * run->record.asked + run->hole));
         run_free(d, run);
         d->forgotten++;
@@ -136,7 +136,7 @@ static void forget(weiri_distance *d)
 static void run_push(weiri_distance *d, uint64_t size, uint64_t count)
 {
     weiri_record *top = d->idle.newest;
-    if (top == NULL || top->asked != size || run_of(top)->hole > 0) {
+    if (top == NULL || top->asked != size || stretch_of(top)->hole > 0) {
         if (d->free == NULL) {
             forget(d);
         }
@@ -145,17 +145,17 @@ static void run_push(weiri_distance *d, uint64_t size, uint64_t count)
         }
         top = d->free;
         d->free = top->next;
-        weiri_run *run = run_of(top);
+        weiri_stretch *run = stretch_of(top);
         memset(run, 0, sizeof *run);
         top->asked = (size_t)size;
         weiri_idle_add(&d->idle, top);
     }
-    run_of(top)->count += count;
+    stretch_of(top)->count += count;
     sums_add(d, top->stamp, size * count);
 }
 
 /* Some of a run's buffers are taken: the distance of the lowest of them. */
-static uint64_t run_pop(weiri_distance *d, weiri_run *run, uint64_t count)
+static uint64_t run_pop(weiri_distance *d, weiri_stretch *run, uint64_t count)
 {
     uint64_t bytes = run->record.asked * count;
     uint64_t distance = above(d, run) + run->hole + bytes;
@@ -171,8 +171,8 @@ static uint64_t run_pop(weiri_distance *d, weiri_run *run, uint64_t count)
 
 /* ---- calls --------------------------------------------------------------------------------- */
 
-#define RUN_BYTES (sizeof(weiri_run) + sizeof(weiri_run *) + 2 * sizeof(uint64_t))
-#define ONE_MORE  (sizeof(weiri_run *) + sizeof(uint64_t)) /* heap and sums count from 1 */
+#define RUN_BYTES (sizeof(weiri_stretch) + sizeof(weiri_stretch *) + 2 * sizeof(uint64_t))
+#define ONE_MORE  (sizeof(weiri_stretch *) + sizeof(uint64_t)) /* heap and sums count from 1 */
 
 size_t weiri_distance_bytes(size_t runs)
 {
@@ -193,7 +193,7 @@ void weiri_distance_init(weiri_distance *d, const weiri_policy *policy, void *me
     d->room = runs;
     d->runs = memory;
     d->sums = (uint64_t *)(void *)(d->runs + runs);
-    d->heap = (weiri_run **)(void *)(d->sums + 2 * runs + 1);
+    d->heap = (weiri_stretch **)(void *)(d->sums + 2 * runs + 1);
     for (size_t i = runs; i-- > 0;) {
         d->runs[i].record.next = d->free;
         d->free = &d->runs[i].record;
@@ -208,7 +208,7 @@ static uint64_t take_bytes(weiri_distance *d, uint64_t bytes)
         if (record == NULL) {
             return WEIRI_DISTANCE_NEVER;
         }
-        weiri_run *run = run_of(record);
+        weiri_stretch *run = stretch_of(record);
         uint64_t count = run->count < bytes ? run->count : bytes;
         distance = run_pop(d, run, count);
         bytes -= count;
@@ -228,14 +228,14 @@ uint64_t weiri_distance_take(weiri_distance *d, uint64_t charged, uint64_t *ret_
         return WEIRI_DISTANCE_NEVER;
     }
     *ret_size = record->asked;
-    return run_pop(d, run_of(record), 1);
+    return run_pop(d, stretch_of(record), 1);
 }
 
 void weiri_distance_give(weiri_distance *d, uint64_t charged)
 {
     /* 1. The topmost holes are filled: what lies below them is as deep as before. */
     for (uint64_t left = charged; left > 0 && d->heap_count > 0;) {
-        weiri_run *run = d->heap[1];
+        weiri_stretch *run = d->heap[1];
         uint64_t bytes = run->hole < left ? run->hole : left;
         run->hole -= bytes;
         left -= bytes;

@@ -32,12 +32,12 @@
 
 #define WEIRI_DISTANCE_NEVER UINT64_MAX
 
-typedef struct weiri_run {
+typedef struct weiri_stretch {
     weiri_record record; /* asked: size of one; stamp: position */
     uint64_t count;
     uint64_t hole;  /* bytes of holes above its buffers, below the next run */
     size_t heap_at; /* from 1; 0 = not in the heap of holes */
-} weiri_run;
+} weiri_stretch;
 
 typedef struct weiri_distance {
     const weiri_policy *policy; /* for serves; NULL: only equal sizes serve */
@@ -48,9 +48,9 @@ typedef struct weiri_distance {
     uint64_t forgotten; /* runs */
     weiri_idle idle;    /* of runs */
     weiri_record *free;
-    weiri_run *runs;  /* room */
-    weiri_run **heap; /* room + 1: those with holes, the topmost first */
-    uint64_t *sums;   /* Fenwick tree over 2 * room positions */
+    weiri_stretch *runs;  /* room */
+    weiri_stretch **heap; /* room + 1: those with holes, the topmost first */
+    uint64_t *sums;       /* Fenwick tree over 2 * room positions */
 } weiri_distance;
 
 /* Bytes that so many runs take; how many fit so many bytes. */

@@ -41,6 +41,7 @@ typedef struct weiri_record {
         struct weiri_record *older;
         struct weiri_record *below;
     };
+    uint64_t number; /* the core's: of its take, while a trace is recorded */
 } weiri_record;
 
 typedef struct weiri_slab {

@@ -335,6 +335,9 @@ weir_err weir_cache_take(weir_cache *cache, size_t bytes, weir_buffer **ret_buff
         atomic_store_explicit(&place.record->refs, 1, memory_order_relaxed);
         cache->live_buffers++;
         weiri_cache_peaks(cache);
+        if (cache->watched) {
+            weiri_watch_take(cache, place.record, bytes);
+        }
         uint64_t excess = weiri_cache_excess(cache, WEIRI_AT_TAKE, bytes);
         if (excess > 0) {
             weiri_cache_drop(cache, excess, true);
@@ -363,6 +366,9 @@ static void give(weir_cache *cache, weiri_record *record)
     const weiri_policy_ops *ops = cache->policy->ops;
     uint64_t charged = record->buffer.charged;
     weiri_lock_take(&cache->lock);
+    if (cache->watched) {
+        weiri_watch_give(cache, record);
+    }
     cache->live_buffers--;
     weiri_sums sums = sums_of(cache, charged);
     bool kept = cache->closing        ? true /* put, and dropped at once */
@@ -409,6 +415,7 @@ weir_err weir_cache_charge(weir_cache *cache, uint64_t bytes)
         switch (judge(cache, &w, &to_drop)) {
         case GO:
             cache->charged += bytes;
+            weiri_watch_mark(cache, WEIRI_MARK_CHARGE, bytes);
             weiri_cache_peaks(cache);
             done = true;
             break;
@@ -433,5 +440,6 @@ void weir_cache_uncharge(weir_cache *cache, uint64_t bytes)
 {
     weiri_lock_take(&cache->lock);
     cache->charged -= bytes < cache->charged ? bytes : cache->charged;
+    weiri_watch_mark(cache, WEIRI_MARK_UNCHARGE, bytes);
     weiri_cache_unlock(cache);
 }

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * auto.c: cache_limit: auto. Chooses the limit of a cache in use, by the same stack distances as `weir trace
+ * tune` (distance.h), within WEIRI_TUNER_BYTES that are counted as the cache's book-keeping.
+ *
+ * Bounded are: the stack (the lowest part is forgotten, distances that are given stay exact) and the
+ * histogram of distances (sixteen buckets an octave; each remembers the largest distance it met, so that
+ * what is chosen is a distance that occurred, and at most a sixteenth above the exact answer).
+ *
+ * Chosen is the smallest distance that WEIRI_TUNER_RATE of the takes do not exceed; where even the largest
+ * does not serve so many, that share of those that can be served (a cache that has just begun has never
+ * seen most of its sizes). It is chosen anew after 256 takes and then each time they have doubled, and
+ * from WINDOW on each quarter of it; then all counts are halved once a window, so that a stream that
+ * has changed is followed. Buffers larger
+ * than the limit are modelled as if they were kept: where large ones are frequent the choice is above the
+ * smallest.
+ */
+#include <string.h>
+
+#include "cache/distance.h"
+#include "cache/watch.h"
+
+#define FIRST_TAKES 256
+#define WINDOW      ((uint64_t)1 << 16)
+#define OCTAVES     48 /* distances to 2^48 */
+#define BUCKETS     (16 * OCTAVES)
+
+typedef struct bucket {
+    uint64_t count, largest;
+} bucket;
+
+struct weiri_tuner {
+    uint64_t takes, hits; /* weighed as the buckets are */
+    uint64_t seen;        /* takes since the last halving, or in all before the first */
+    uint64_t next;        /* choose at this many seen */
+    weiri_distance distance;
+    bucket buckets[BUCKETS];
+};
+
+void weiri_tuner_init(weiri_tuner *tuner, const struct weiri_policy *policy)
+{
+    memset(tuner, 0, sizeof *tuner);
+    tuner->next = FIRST_TAKES;
+    size_t runs = weiri_distance_runs(WEIRI_TUNER_BYTES - sizeof *tuner);
+    weiri_distance_init(&tuner->distance, policy, tuner + 1, runs);
+}
+
+/* The four bits below the highest say which sixteenth of its octave. */
+static size_t bucket_of(uint64_t distance)
+{
+    if (distance < 16) {
+        return (size_t)distance;
+    }
+    unsigned octave = 63u - (unsigned)__builtin_clzll(distance);
+    size_t at = 16 * (size_t)(octave - 3) + (size_t)(distance >> (octave - 4) & 15);
+    return at < BUCKETS ? at : BUCKETS - 1;
+}
+
+static void halve(weiri_tuner *tuner)
+{
+    tuner->takes /= 2;
+    tuner->hits = 0;
+    for (size_t i = 0; i < BUCKETS; i++) {
+        tuner->buckets[i].count /= 2;
+        if (tuner->buckets[i].count == 0) {
+            tuner->buckets[i].largest = 0;
+        }
+        tuner->hits += tuner->buckets[i].count;
+    }
+}
+
+static uint64_t choose(const weiri_tuner *tuner)
+{
+    double wanted = WEIRI_TUNER_RATE * (double)tuner->takes;
+    if ((double)tuner->hits < wanted) {
+        wanted = WEIRI_TUNER_RATE * (double)tuner->hits;
+    }
+    uint64_t sum = 0, limit = 0;
+    for (size_t i = 0; i < BUCKETS && (double)sum < wanted; i++) {
+        sum += tuner->buckets[i].count;
+        limit = tuner->buckets[i].count > 0 ? tuner->buckets[i].largest : limit;
+    }
+    return limit;
+}
+
+bool weiri_tuner_take(weiri_tuner *tuner, uint64_t charged, uint64_t *ret_limit)
+{
+    uint64_t size = 0;
+    uint64_t distance = weiri_distance_take(&tuner->distance, charged, &size);
+    if (distance != WEIRI_DISTANCE_NEVER) {
+        bucket *b = &tuner->buckets[bucket_of(distance)];
+        b->count++;
+        b->largest = distance > b->largest ? distance : b->largest;
+        tuner->hits++;
+    }
+    tuner->takes++;
+    if (++tuner->seen < tuner->next || tuner->hits == 0) {
+        return false;
+    }
+    *ret_limit = choose(tuner);
+    if (tuner->seen >= WINDOW) {
+        halve(tuner);
+        tuner->seen = 0;
+        tuner->next = WINDOW / 4;
+    } else {
+        tuner->next = tuner->next >= WINDOW / 4 ? tuner->next + WINDOW / 4 : 2 * tuner->next;
+    }
+    return true;
+}
+
+void weiri_tuner_give(weiri_tuner *tuner, uint64_t charged)
+{
+    weiri_distance_give(&tuner->distance, charged);
+}
