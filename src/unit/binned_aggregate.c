@@ -46,7 +46,9 @@ static const weir_setting table[] = {
      .preset = "mean",
      .choices = weiri_operations,
      .offset = offsetof(binned_settings, operations),
-     .help = "what a bin becomes; a list adds a last dimension, one entry an operation"},
+     .help =
+         "what a bin becomes (argmin, argmax: the number of the frame within it); a list adds a "
+         "last dimension, one entry an operation"},
     {.name = "newaxis",
      .type = WEIR_SETTING_STRING,
      .preset = "metric",
