@@ -237,12 +237,15 @@ static weir_err sink_finish(weir_sink *sink)
 static void sink_close(weir_sink *sink)
 {
     weiri_writer *writer = writer_of(sink);
-    if (!writer->finished && !writer->pipe && writer->side_fd >= 0 && writer->fd >= 0) {
-        if (writer->rows > 0) {
-            weir_err ignored = sink_flush(sink); /* the part is made readable as far as it goes */
-            (void)ignored;
-        } else {
-            unlink(writer->part); /* nothing is in it */
+    if (!writer->finished && !writer->pipe && writer->rows > 0) {
+        weir_err ignored = sink_flush(sink); /* the part is made readable as far as it goes */
+        (void)ignored;
+    } else if (!writer->finished && !writer->pipe) {
+        /* Nothing is in them. A part that is not open here may be another run's. */
+        if (writer->fd >= 0) {
+            unlink(writer->part);
+        }
+        if (writer->side_fd >= 0) {
             unlink(writer->side_part);
         }
     }
