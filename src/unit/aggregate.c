@@ -5,6 +5,7 @@
  */
 #include "unit/reduce.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct aggregate_settings {
@@ -18,6 +19,7 @@ typedef struct aggregate {
     size_t size;        /* rows of a block: what is joined */
     size_t block_bytes; /* in */
     size_t value_bytes; /* out: [inner] of a block */
+    double divisor;     /* see divisor_of */
 } aggregate;
 
 static const weir_setting table[] = {
@@ -137,6 +139,18 @@ static weir_err plan_aggregate(const void *settings, weiri_unit_plan *plan)
 
 /* ---- running ------------------------------------------------------------------------------- */
 
+/* A sum over channels goes in the fixed tree (S1), 5 us for 300 x 256 where in order it is 74: what it is
+ * divided by, or 0 where something else is asked. */
+static double divisor_of(const aggregate_settings *set, weiri_split split)
+{
+    if (strcmp(set->axis, "ch") != 0 || split.inner != 1) {
+        return 0.0;
+    }
+    bool sum = set->operation == WEIRI_SUM || set->operation == WEIRI_NANSUM;
+    bool mean = set->operation == WEIRI_MEAN || set->operation == WEIRI_NANMEAN;
+    return sum ? 1.0 : mean ? (double)split.size : 0.0;
+}
+
 static void init_aggregate(weiri_unit *unit)
 {
     const aggregate_settings *set = unit->settings;
@@ -149,6 +163,32 @@ static void init_aggregate(weiri_unit *unit)
     a->size = (size_t)split.size;
     a->block_bytes = (size_t)(split.size * split.inner) * bytes;
     a->value_bytes = (size_t)split.inner * bytes;
+    a->divisor = divisor_of(set, split);
+}
+
+/* False: a sample is missing (or finite ones overflow), and the block is for join_block. */
+static bool join_row(const aggregate *a, const void *row, void *value)
+{
+    const weiri_kernels *k = a->reduce.kernels;
+    bool f32 = a->reduce.what.dtype == WEIR_F32;
+    double sum = f32 ? k->sum_f32(row, a->size) : k->sum_f64(row, a->size);
+    if (!isfinite(sum)) {
+        return false;
+    }
+    if (f32) {
+        *(float *)value = (float)(sum / a->divisor);
+    } else {
+        *(double *)value = sum / a->divisor;
+    }
+    return true;
+}
+
+static bool join_block(aggregate *a, const void *block, void *values)
+{
+    weiri_reduce_begin(&a->reduce);
+    bool finite = weiri_reduce_add(&a->reduce, block, a->size);
+    weiri_reduce_finish(&a->reduce, values);
+    return finite;
 }
 
 static void process_aggregate(weiri_unit *unit,
@@ -163,9 +203,9 @@ static void process_aggregate(weiri_unit *unit,
     size_t frames = in->frames < out->frames ? in->frames : out->frames;
     bool finite = true;
     for (size_t i = 0; i < frames * a->outer; i++) {
-        weiri_reduce_begin(&a->reduce);
-        finite &= weiri_reduce_add(&a->reduce, block, a->size);
-        weiri_reduce_finish(&a->reduce, values);
+        if (a->divisor == 0.0 || !join_row(a, block, values)) {
+            finite &= join_block(a, block, values);
+        }
         block += a->block_bytes;
         values += a->value_bytes;
     }
