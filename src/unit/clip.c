@@ -16,8 +16,7 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     const clip_settings *clip = settings;
     (void)plan;
     if (clip->min > clip->max) {
-        return weiri_fail(
-            WEIR_E_CHAIN, "min: %.15g is above max, %.15g", clip->min, clip->max);
+        return weiri_fail(WEIR_E_CHAIN, "min: %.15g is above max, %.15g", clip->min, clip->max);
     }
     return WEIR_OK;
 }
