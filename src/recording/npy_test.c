@@ -155,7 +155,7 @@ static void more_dimensions(void **state)
         assert_int_equal(spec->dim_count, 4);
         assert_int_equal(spec->dims[3].size, 4);
         assert_int_equal(weir_spec_check(spec), WEIR_OK);
-        recorded all;
+        recorded all = {0};
         assert_ok(read_source(source, 4, 0, &all));
         for (size_t i = 0; i < T * A * B * D; i++) {
             assert_true(all.values[i] == value(i / (A * B * D), i % (A * B * D)));
@@ -322,7 +322,7 @@ static void fortran_is_bounded(void **state)
     uint64_t bytes = 0;
     assert_ok(source->ops->plan(source, 300, &bytes));
     assert_true(bytes <= 1024 * 1024);
-    recorded all;
+    recorded all = {0};
     assert_ok(read_source(source, 300, 0, &all));
     for (size_t i = 0; i < T * C; i++) {
         assert_true(all.values[i] == value(i / C, i % C));
