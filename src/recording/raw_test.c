@@ -205,10 +205,8 @@ static void out_to_a_pipe_and_a_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_behind_an_offset),
-        cmocka_unit_test(what_must_be_stated),
-        cmocka_unit_test(pipe_in_pieces),
-        cmocka_unit_test(interrupted),
+        cmocka_unit_test(values_behind_an_offset),  cmocka_unit_test(what_must_be_stated),
+        cmocka_unit_test(pipe_in_pieces),           cmocka_unit_test(interrupted),
         cmocka_unit_test(out_to_a_pipe_and_a_file),
     };
     return cmocka_run_group_tests_name("raw", tests, NULL, own_folder_remove);
