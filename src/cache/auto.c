@@ -8,12 +8,13 @@
  * what is chosen is a distance that occurred, and at most a sixteenth above the exact answer).
  *
  * Chosen is the smallest distance that WEIRI_TUNER_RATE of the takes do not exceed; where even the largest
- * does not serve so many, that share of those that can be served (a cache that has just begun has never
- * seen most of its sizes). It is chosen anew after 256 takes and then each time they have doubled, and
- * from WINDOW on each quarter of it; then all counts are halved once a window, so that a stream that
- * has changed is followed. Buffers larger
- * than the limit are modelled as if they were kept: where large ones are frequent the choice is above the
- * smallest.
+ * does not serve so many, that share of those that can be served (a cache that has just begun has never seen
+ * most of its sizes). The model is of the limit that was chosen last, so it comes to rest where model and
+ * cache agree. It is chosen anew after 256 takes, each time they have doubled, and from WINDOW / 4 on at each
+ * quarter of it; at its end all counts are halved, so that a stream that has changed is followed.
+ *
+ * Where it is above the smallest limit: lengths in turn that could serve each other come to rest at a limit
+ * that keeps all of them; and buffers larger than the limit are modelled as if they were admitted.
  */
 #include <string.h>
 
@@ -97,7 +98,7 @@ bool weiri_tuner_take(weiri_tuner *tuner, uint64_t charged, uint64_t *ret_limit)
     if (++tuner->seen < tuner->next || tuner->hits == 0) {
         return false;
     }
-    *ret_limit = choose(tuner);
+    *ret_limit = tuner->distance.limit = choose(tuner);
     if (tuner->seen >= WINDOW) {
         halve(tuner);
         tuner->seen = 0;

@@ -154,20 +154,25 @@ static void run_push(weiri_distance *d, uint64_t size, uint64_t count)
     sums_add(d, top->stamp, size * count);
 }
 
-/* Some of a run's buffers are taken: the distance of the lowest of them. */
-static uint64_t run_pop(weiri_distance *d, weiri_stretch *run, uint64_t count)
+/* The distance of the lowest of a run's topmost `count` buffers. */
+static uint64_t depth(const weiri_distance *d, const weiri_stretch *run, uint64_t count)
 {
-    uint64_t bytes = run->record.asked * count;
-    uint64_t distance = above(d, run) + run->hole + bytes;
+    return above(d, run) + run->hole + run->record.asked * count;
+}
+
+static void run_pop(weiri_distance *d, weiri_stretch *run, uint64_t count)
+{
     run->count -= count;
-    run->hole += bytes;
+    run->hole += run->record.asked * count;
     if (run->count == 0) {
         run_empty(d, run);
     } else {
         heap_add(d, run);
     }
-    return distance;
 }
+
+/* Sizes that are looked at for one take: so many that serve it, the best fits first. */
+#define SIZES_MOST 64
 
 /* ---- calls --------------------------------------------------------------------------------- */
 
@@ -189,6 +194,7 @@ void weiri_distance_init(weiri_distance *d, const weiri_policy *policy, void *me
     memset(d, 0, sizeof *d);
     memset(memory, 0, weiri_distance_bytes(runs));
     d->policy = policy;
+    d->limit = WEIR_NO_LIMIT;
     d->shapeless = policy != NULL && policy->ops->serves == NULL;
     d->room = runs;
     d->runs = memory;
@@ -210,7 +216,8 @@ static uint64_t take_bytes(weiri_distance *d, uint64_t bytes)
         }
         weiri_stretch *run = stretch_of(record);
         uint64_t count = run->count < bytes ? run->count : bytes;
-        distance = run_pop(d, run, count);
+        distance = depth(d, run, count);
+        run_pop(d, run, count);
         bytes -= count;
     }
     return distance;
@@ -222,13 +229,25 @@ uint64_t weiri_distance_take(weiri_distance *d, uint64_t charged, uint64_t *ret_
     if (d->shapeless) {
         return take_bytes(d, charged);
     }
-    weiri_record *record = weiri_tree_find(&d->idle.tree, (size_t)charged);
     uint64_t most = d->policy != NULL ? d->policy->ops->serves(d->policy, charged) : charged;
-    if (record == NULL || record->asked > most) {
+    weiri_record *record = weiri_tree_find(&d->idle.tree, (size_t)charged);
+    weiri_record *topmost = NULL, *best = NULL;
+    for (int i = 0; i < SIZES_MOST && record != NULL && record->asked <= most; i++) {
+        if (best == NULL &&
+            (d->limit == WEIR_NO_LIMIT || depth(d, stretch_of(record), 1) <= d->limit)) {
+            best = record;
+        }
+        topmost = topmost == NULL || record->stamp > topmost->stamp ? record : topmost;
+        record = weiri_tree_find(&d->idle.tree, record->asked + 1);
+    }
+    if (topmost == NULL) {
         return WEIRI_DISTANCE_NEVER;
     }
-    *ret_size = record->asked;
-    return run_pop(d, stretch_of(record), 1);
+    uint64_t distance = depth(d, stretch_of(topmost), 1);
+    best = best != NULL ? best : topmost;
+    *ret_size = best->asked;
+    run_pop(d, stretch_of(best), 1);
+    return distance;
 }
 
 void weiri_distance_give(weiri_distance *d, uint64_t charged)

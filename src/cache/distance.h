@@ -12,12 +12,15 @@
  * The highest value needs no search: a buffer that is taken leaves a hole of its size, what is put fills the
  * topmost holes first, and the distance of x is the bytes and holes from the top through x.
  *
- * Which x serves a request is the policy's rule, in the cache without a limit: the smallest idle size from
- * the request up to serves(), among equals the one put last. Exact are therefore policies whose buffers
- * are reused for requests of their own size (`fit` where lengths differ by more than its ceiling or not at
- * all), for limits that admit every buffer: one that is larger than the limit is not admitted and pushes
- * nothing out, so for such limits the takes and gives of larger buffers are to be left out of the
- * model; the caller does (tune.c). Otherwise distances are a model's, and a replay has the last word.
+ * Which buffers serve a request is the policy's rule: idle sizes from the request up to serves(). The distance
+ * of a take is that of the topmost of them, since a limit that keeps it serves the take. Which of them is
+ * taken out depends on the limit, where sizes serve each other: the policy takes the best fit among those that
+ * are there. So the model is of one limit, `limit`: the best fit of those within it goes, else the topmost; it
+ * is exact at that limit, and at all others where buffers are reused for requests of their own size only.
+ * Asked for the limit that it finds itself, it comes to rest there.
+ *
+ * Not in the model: a buffer that is larger than the limit is not admitted and pushes nothing out. The takes
+ * and gives of such are to be left out for such limits; tune.c does. A replay has the last word.
  * Where idle bytes have no shape (serves = NULL: `pages`) a take is served by the topmost bytes.
  *
  * Memory: a fixed number of runs (neighbours of one size and without holes between them). When they are used
@@ -42,7 +45,8 @@ typedef struct weiri_stretch {
 typedef struct weiri_distance {
     const weiri_policy *policy; /* for serves; NULL: only equal sizes serve */
     bool shapeless;
-    size_t room; /* runs at most */
+    uint64_t limit; /* see above; WEIR_NO_LIMIT at the start. May be set at any time */
+    size_t room;    /* runs at most */
     size_t heap_count;
     uint64_t total;     /* bytes and holes */
     uint64_t forgotten; /* runs */

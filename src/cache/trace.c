@@ -15,7 +15,7 @@
 #include "cache/cache.h"
 #include "cache/watch.h"
 
-#define BUFFER      3840 /* with the fields below a page of the host, header and all */
+#define BUFFER      3968 /* with the fields a page of the host, header and all */
 #define VARINT_MOST 10
 
 struct weiri_recorder {

@@ -4,11 +4,11 @@
  *
  * In three steps:
  *   1. The stack distance of every take (distance.h), in one pass: the curve of hit rate against limit.
- *   2. A candidate. A buffer larger than the limit is never idle, so for limits between two sizes that
- *      occur only takes and gives up to the smaller of them belong into the model. From the first such
- *      interval on whose takes are numerous enough, each is asked for its smallest limit; the first that
- *      has one within itself wins. (Hit rate does not rise with the limit everywhere: a limit that admits
- *      one more size may let it push out others.)
+ *   2. A candidate: the limit that the model of that limit finds. A buffer larger than the limit is never idle,
+ *      so for limits between two sizes that occur only takes and gives up to the smaller of them belong into
+ *      the model. From the first such interval on whose takes are numerous enough, each is asked for its
+ *      smallest limit; the first that has one within itself wins. (Hit rate does not rise with the limit
+ *      everywhere: a limit that admits one more size may let it push out others.)
  *   3. Replays through the real policy have the last word: where the candidate does not reach the rate, or a
  *      byte less still does, the limit is bracketed and halved down to one byte. So what is named is
  *      always a limit that reaches the rate while one byte less does not; that no smaller one
@@ -27,6 +27,7 @@
 
 /* Past so many intervals of step 2 the rest is taken as one. */
 #define MOST_INTERVALS 256
+#define MOST_ROUNDS    8
 #define FIRST_ROOM     4096
 
 typedef struct event {
@@ -48,6 +49,7 @@ typedef struct tune {
     uint64_t *of_slot; /* what the model lent */
     void *memory;      /* the model's */
     size_t stretches;
+    uint64_t limit;  /* of the model */
     uint64_t unit;   /* all charges are multiples of it */
     uint64_t target; /* hits that are wanted */
     weir_tune_report *report;
@@ -145,12 +147,14 @@ static bool pass(tune *t, uint64_t cap)
 {
     weiri_distance d;
     weiri_distance_init(&d, t->cache->policy, t->memory, t->stretches);
+    d.limit = t->limit;
     memset(t->of_slot, 0, t->slots * sizeof *t->of_slot);
     t->hits = 0;
     for (size_t i = 0; i < t->count; i++) {
         const event *e = &t->events[i];
         if (e->op == WEIR_TRACE_CLEAR) {
             weiri_distance_init(&d, t->cache->policy, t->memory, t->stretches);
+            d.limit = t->limit;
         } else if (e->op == WEIR_TRACE_GIVE && e->slot < t->slots) {
             if (t->of_slot[e->slot] > 0) {
                 weiri_distance_give(&d, t->of_slot[e->slot]);
@@ -199,22 +203,46 @@ static uint64_t count_to(const uint64_t *list, uint64_t count, uint64_t most)
     return low;
 }
 
-/* Step 2. */
-static weir_err find_candidate(tune *t, uint64_t *ret_limit)
+/* The smallest limit that a model says which has buffers up to `cap` and is of the limit that it finds. It may
+ * go around instead of coming to rest: then the largest of the round. WEIR_NO_LIMIT: none. */
+static weir_err settle(tune *t, uint64_t cap, uint64_t *ret_limit)
 {
-    *ret_limit = WEIR_NO_LIMIT;
-    uint64_t at =
-        t->target > 0 ? t->target - 1 : 0; /* sizes[at]: the first cap with enough takes */
-    for (int intervals = 0; at < t->takes; intervals++) {
-        uint64_t size = t->sizes[at], end = count_to(t->sizes, t->takes, size);
-        bool last = end == t->takes || intervals == MOST_INTERVALS;
-        weir_err err = measure(t, last ? UINT64_MAX : size);
+    uint64_t largest = 0;
+    *ret_limit = t->limit = WEIR_NO_LIMIT;
+    for (int i = 0; i < MOST_ROUNDS; i++) {
+        weir_err err = measure(t, cap);
         if (err != WEIR_OK) {
             return err;
         }
-        if (t->hits >= t->target) {
-            uint64_t limit = t->target > 0 ? t->distances[t->target - 1] : 0;
-            limit = limit > size && t->target > 0 ? limit : t->target > 0 ? size : 0;
+        if (t->hits < t->target) {
+            return WEIR_OK;
+        }
+        uint64_t limit = t->target > 0 ? t->distances[t->target - 1] : 0;
+        largest = i >= MOST_ROUNDS / 2 && limit > largest ? limit : largest;
+        bool rests = limit == t->limit;
+        t->limit = limit;
+        *ret_limit = largest > limit ? largest : limit;
+        if (rests) {
+            break;
+        }
+    }
+    return WEIR_OK;
+}
+
+/* Step 2. */
+static weir_err find_candidate(tune *t, uint64_t *ret_limit)
+{
+    *ret_limit = t->target == 0 ? 0 : WEIR_NO_LIMIT;
+    uint64_t at = t->target - 1; /* sizes[at]: the first cap with enough takes */
+    for (int intervals = 0; t->target > 0 && at < t->takes; intervals++) {
+        uint64_t size = t->sizes[at], end = count_to(t->sizes, t->takes, size), limit;
+        bool last = end == t->takes || intervals == MOST_INTERVALS;
+        weir_err err = settle(t, last ? UINT64_MAX : size, &limit);
+        if (err != WEIR_OK) {
+            return err;
+        }
+        if (limit != WEIR_NO_LIMIT) {
+            limit = limit > size ? limit : size;
             if (last || limit < t->sizes[end]) {
                 *ret_limit = limit;
                 return WEIR_OK;
@@ -341,6 +369,7 @@ static weir_err add_point(tune *t, uint64_t limit)
 /* Powers of two around all distances, the answer in its place, and no limit. */
 static weir_err make_table(tune *t)
 {
+    t->limit = WEIR_NO_LIMIT;
     weir_err err = measure(t, UINT64_MAX);
     uint64_t most = err == WEIR_OK && t->hits > 0 ? t->distances[t->hits - 1] : 1;
     most = most > t->report->limit ? most : t->report->limit;
