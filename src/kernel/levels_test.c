@@ -120,6 +120,37 @@ static void sums_follow_the_tree(void **state)
     }
 }
 
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void medians_are_the_middle(void **state)
+{
+    (void)state;
+    uint64_t seed = testing_seed("medians");
+    double row64[MOST], sorted[MOST], scratch[MOST];
+    float row32[MOST];
+    for (size_t level = 0; weiri_kernels_at(level) != NULL; level++) {
+        const weiri_kernels *k = weiri_kernels_at(level);
+        for (size_t count = 1; count <= MOST; count++) {
+            for (size_t i = 0; i < count; i++) { /* many alike, some extreme */
+                uint64_t choice = testing_random(&seed) >> 60;
+                row32[i] = choice == 0   ? 3e38f
+                           : choice == 1 ? -3e38f
+                           : choice < 8  ? (float)(choice % 3)
+                                         : (float)random_value(&seed);
+                row64[i] = sorted[i] = (double)row32[i];
+            }
+            qsort(sorted, count, sizeof *sorted, compare);
+            double expected = (sorted[count / 2] + sorted[(count - 1) / 2]) / 2.0;
+            assert_true(k->median_f64(row64, count, scratch) == expected);
+            assert_true(k->median_f32(row32, count, scratch) == (float)expected);
+        }
+    }
+}
+
 /* Sections of every form and number against the difference equation. */
 static void sections_follow_the_equation(void **state)
 {
@@ -185,6 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_do_not_depend_on_place),
         cmocka_unit_test(sums_follow_the_tree),
+        cmocka_unit_test(medians_are_the_middle),
         cmocka_unit_test(sections_follow_the_equation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,8 @@ typedef struct reference_state {
     size_t row;        /* columns of a set that lies in one piece, or 0: tables only */
     uint32_t *members; /* [columns]: of one set behind the other, then those in none */
     uint32_t *ends;    /* [sets]: where each ends in members */
-    double *values;    /* [columns]: of one set, gathered */
+    void *values;      /* [columns]: of one set, gathered */
+    void *scratch;     /* [columns]: for the median */
     size_t columns;
     size_t inner, channels; /* missing is counted at column / inner % channels */
 } reference_state;
@@ -88,7 +89,8 @@ lay_out(const reference_settings *settings, const weir_spec *in, void *base, uin
     reference_state *state = weiri_carve(&carver, 1, sizeof *state);
     uint32_t *members = weiri_carve(&carver, columns, sizeof *members);
     uint32_t *ends = weiri_carve(&carver, sets, sizeof *ends);
-    double *values = weiri_carve(&carver, columns, sizeof *values);
+    void *values = weiri_carve(&carver, columns, sizeof(double));
+    void *scratch = weiri_carve(&carver, columns, sizeof(double));
     if (base != NULL) {
         int ch = weir_spec_dim(in, "ch");
         weiri_split counted = ch > 0 ? weiri_spec_split(in, ch) : (weiri_split){1, 1, columns};
@@ -98,6 +100,7 @@ lay_out(const reference_settings *settings, const weir_spec *in, void *base, uin
                                    .members = members,
                                    .ends = ends,
                                    .values = values,
+                                   .scratch = scratch,
                                    .columns = columns,
                                    .inner = (size_t)counted.inner,
                                    .channels = (size_t)counted.size};
@@ -138,12 +141,13 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
 /* The columns that are in no set, behind the others. */
 static void add_others(reference_state *state, size_t at)
 {
-    memset(state->values, 0, state->columns * sizeof *state->values);
+    unsigned char *taken = state->scratch;
+    memset(taken, 0, state->columns);
     for (size_t i = 0; i < at; i++) {
-        state->values[state->members[i]] = 1.0;
+        taken[state->members[i]] = 1;
     }
     for (size_t column = 0; column < state->columns; column++) {
-        if (state->values[column] == 0.0) {
+        if (taken[column] == 0) {
             state->members[at++] = (uint32_t)column;
         }
     }
@@ -177,57 +181,6 @@ static void init(weiri_unit *unit)
 
 /* ---- one set --------------------------------------------------------------------------------- */
 
-/* The k-th smallest, k from 0; reorders. Middle of three as pivot: no luck in it, the same answer in the
- * same frame however the stream is cut. */
-static double select_nth(double *values, size_t count, size_t k)
-{
-    size_t low = 0, high = count - 1;
-    while (low < high) {
-        double a = values[low], b = values[low + (high - low) / 2], c = values[high];
-        double pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
-        size_t i = low, j = high;
-        while (i <= j) {
-            while (values[i] < pivot) {
-                i++;
-            }
-            while (pivot < values[j]) {
-                j--;
-            }
-            if (i <= j) {
-                double swapped = values[i];
-                values[i] = values[j];
-                values[j] = swapped;
-                i++;
-                if (j-- == 0) {
-                    break;
-                }
-            }
-        }
-        if (j != SIZE_MAX && k <= j) {
-            high = j;
-        } else if (k >= i) {
-            low = i;
-        } else {
-            break;
-        }
-    }
-    return values[k];
-}
-
-static double median(double *values, size_t count)
-{
-    double upper = select_nth(values, count, count / 2);
-    if (count % 2 == 1) {
-        return upper;
-    }
-    double lower = values[0]; /* all before count / 2 are <= upper now */
-    for (size_t i = 1; i < count / 2; i++) {
-        lower = values[i] > lower ? values[i] : lower;
-    }
-    double sum = lower + upper;
-    return isfinite(sum) ? sum / 2.0 : lower / 2.0 + upper / 2.0;
-}
-
 /* N / (N - 1) turns x - mean of all into x - mean of the others. The reference implementation does the
  * same to the median, and so does this (S2). */
 static double gain_of(const reference_settings *settings, size_t good)
@@ -235,84 +188,98 @@ static double gain_of(const reference_settings *settings, size_t good)
     return settings->include_current ? 1.0 : (double)good / (double)(good - 1);
 }
 
-/* A set's values of one frame, gathered in the stream's dtype for a mean, where the missing ones are 0 so
- * that each keeps its place in the tree (S1), and the good ones in float64 for a median. Returns how many
- * are good. */
-static size_t gather(const weiri_unit *unit, const uint32_t *members, size_t count, const void *in)
-{
-    const reference_settings *settings = unit->settings;
-    const reference_state *state = unit->state;
-    bool f32 = unit->in->dtype == WEIR_F32;
-    size_t good = 0;
-    for (size_t i = 0; i < count; i++) {
-        double x = f32 ? (double)((const float *)in)[members[i]] : ((const double *)in)[members[i]];
-        bool finite = isfinite(x);
-        if (settings->mode == MEDIAN) {
-            state->values[good] = x;
-        } else if (f32) {
-            ((float *)state->values)[i] = finite ? (float)x : 0.0f;
-        } else {
-            state->values[i] = finite ? x : 0.0;
-        }
-        good += finite ? 1 : 0;
+/* A set's values of one frame, gathered, all of them where they are clean; else for a mean the missing ones
+ * as 0, so that each keeps its place in the tree (S1), and for a median the good ones alone. Returns how
+ * many are good. */
+#define GATHER(type_name, type)                                                                    \
+    static size_t gather_##type_name(const type *in, const uint32_t *members, size_t count,        \
+                                     bool clean, bool mean, type *ret_values)                      \
+    {                                                                                              \
+        size_t good = 0;                                                                           \
+        for (size_t i = 0; clean && i < count; i++) {                                              \
+            ret_values[i] = in[members[i]];                                                        \
+        }                                                                                          \
+        for (size_t i = 0; !clean && i < count; i++) {                                             \
+            type x = in[members[i]];                                                               \
+            bool finite = isfinite(x);                                                             \
+            ret_values[mean ? i : good] = finite ? x : 0;                                          \
+            good += finite ? 1 : 0;                                                                \
+        }                                                                                          \
+        return clean ? count : good;                                                               \
+    }                                                                                              \
+                                                                                                   \
+    /* (x - reference) * gain as the kernel does it; NaN where x is missing. */                    \
+    static void subtract_##type_name(const type *in, type *out, const uint32_t *members,           \
+                                     size_t count, bool clean, type reference, type gain)          \
+    {                                                                                              \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            type x = in[members[i]];                                                               \
+            bool finite = clean || isfinite(x);                                                    \
+            out[members[i]] = finite ? (x - reference) * gain : (type)NAN;                         \
+        }                                                                                          \
     }
-    return good;
-}
 
-/* (x - reference) * gain as the kernel does it; NaN where x is missing. */
-static void subtract(weiri_unit *unit,
-                     const uint32_t *members,
-                     size_t count,
-                     const void *in,
-                     void *out,
-                     double reference,
-                     double gain)
+GATHER(f32, float)
+GATHER(f64, double)
+
+static void count_missing(weiri_unit *unit, const uint32_t *members, size_t count, const void *in)
 {
     const reference_state *state = unit->state;
-    uint64_t *missing = unit->missing;
-    float reference32 = (float)reference, gain32 = (float)gain;
-    bool f32 = unit->in->dtype == WEIR_F32;
     for (size_t i = 0; i < count; i++) {
-        uint32_t at = members[i];
-        bool finite;
-        if (f32) {
-            float x = ((const float *)in)[at];
-            finite = isfinite(x);
-            ((float *)out)[at] = finite ? (x - reference32) * gain32 : NAN;
-        } else {
-            double x = ((const double *)in)[at];
-            finite = isfinite(x);
-            ((double *)out)[at] = finite ? (x - reference) * gain : (double)NAN;
-        }
+        size_t at = members[i];
+        bool finite = unit->in->dtype == WEIR_F32 ? isfinite(((const float *)in)[at])
+                                                  : isfinite(((const double *)in)[at]);
         if (!finite) {
-            missing[at / state->inner % state->channels]++;
+            unit->missing[at / state->inner % state->channels]++;
         }
     }
-}
-
-static double reference_of(const weiri_unit *unit, size_t count, size_t good)
-{
-    const reference_settings *settings = unit->settings;
-    const reference_state *state = unit->state;
-    if (settings->mode == MEDIAN) {
-        return median(state->values, good);
-    }
-    if (unit->in->dtype == WEIR_F32) {
-        return (double)(weiri_kernels_get()->sum_f32((const float *)state->values, count) /
-                        (float)good);
-    }
-    return weiri_kernels_get()->sum_f64(state->values, count) / (double)good;
 }
 
 /* One set of one frame; in may be out. On its own a channel has no others, and stays as it is. */
-static void
-reference_set(weiri_unit *unit, const uint32_t *members, size_t count, const void *in, void *out)
+static void reference_set(
+    weiri_unit *unit, const uint32_t *members, size_t count, bool clean, const void *in, void *out)
 {
+    const weiri_kernels *kernels = weiri_kernels_get();
     const reference_settings *settings = unit->settings;
-    size_t good = gather(unit, members, count, in);
-    bool has_others = good > (settings->include_current ? 0u : 1u);
-    subtract(unit, members, count, in, out, has_others ? reference_of(unit, count, good) : 0.0,
-             has_others ? gain_of(settings, good) : 1.0);
+    const reference_state *state = unit->state;
+    bool mean = settings->mode == MEAN;
+    size_t least = settings->include_current ? 1 : 2;
+    if (!clean) {
+        count_missing(unit, members, count, in);
+    }
+    if (unit->in->dtype == WEIR_F32) {
+        float *values = state->values, reference = 0.0f, gain = 1.0f;
+        size_t good = gather_f32(in, members, count, clean, mean, values);
+        if (good >= least) {
+            reference = mean ? kernels->sum_f32(values, count) / (float)good
+                             : kernels->median_f32(values, good, state->scratch);
+            gain = (float)gain_of(settings, good);
+        }
+        subtract_f32(in, out, members, count, clean, reference, gain);
+    } else {
+        double *values = state->values, reference = 0.0, gain = 1.0;
+        size_t good = gather_f64(in, members, count, clean, mean, values);
+        if (good >= least) {
+            reference = mean ? kernels->sum_f64(values, count) / (double)good
+                             : kernels->median_f64(values, good, state->scratch);
+            gain = gain_of(settings, good);
+        }
+        subtract_f64(in, out, members, count, clean, reference, gain);
+    }
+}
+
+/* Values that no set has. */
+static void hand_on(
+    weiri_unit *unit, const uint32_t *members, size_t count, bool clean, const void *in, void *out)
+{
+    if (!clean) {
+        count_missing(unit, members, count, in);
+    }
+    if (unit->in->dtype == WEIR_F32) {
+        subtract_f32(in, out, members, count, clean, 0.0f, 1.0f);
+    } else {
+        subtract_f64(in, out, members, count, clean, 0.0, 1.0);
+    }
 }
 
 /* ---- frames ---------------------------------------------------------------------------------- */
@@ -320,13 +287,16 @@ reference_set(weiri_unit *unit, const uint32_t *members, size_t count, const voi
 /* All sets of one frame, and what is in none. */
 static void reference_frame(weiri_unit *unit, const void *in, void *out)
 {
+    const weiri_kernels *kernels = weiri_kernels_get();
     const reference_state *state = unit->state;
+    bool clean = unit->in->dtype == WEIR_F32 ? kernels->finite_f32(in, state->columns)
+                                             : kernels->finite_f64(in, state->columns);
     size_t first = 0;
     for (size_t set = 0; set < state->sets; set++) {
-        reference_set(unit, state->members + first, state->ends[set] - first, in, out);
+        reference_set(unit, state->members + first, state->ends[set] - first, clean, in, out);
         first = state->ends[set];
     }
-    subtract(unit, state->members + first, state->columns - first, in, out, 0.0, 1.0);
+    hand_on(unit, state->members + first, state->columns - first, clean, in, out);
 }
 
 /* Rows that are sets in one piece: by the kernel, but for those with something missing. */
@@ -349,7 +319,8 @@ static void reference_rows(weiri_unit *unit, const void *in, void *out, size_t r
             /* the frame it is in, seen so that the row's members lie where they lie */
             size_t set = row % state->sets, first = set * state->row;
             size_t frame = (row - set) * bytes;
-            reference_set(unit, state->members + first, state->row, from + frame, to + frame);
+            reference_set(unit, state->members + first, state->row, false, from + frame,
+                          to + frame);
         }
     }
 }
