@@ -123,6 +123,7 @@ typedef struct weiri_reader {
 
     /* From a side file (sideread.c). */
     weir_axis side_axes[WEIR_MAX_DIMS]; /* name NULL = not said */
+    const char *const *side_units;      /* of the channels */
     weir_segment *listed;               /* runs of rows, in order */
     size_t listed_count;                /* 0 = one run */
     uint64_t first_row;                 /* of the current segment within the file */

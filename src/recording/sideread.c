@@ -178,6 +178,12 @@ void weiri_side_read(weiri_reader *reader, const uint64_t *shape, uint32_t dims)
         if (dims == 2) {
             make_channels(reader, root, rate_hz);
         }
+        for (uint32_t i = 1; i < dims; i++) {
+            const weir_axis *axis = &reader->side_axes[i];
+            if (axis->name && strcmp(axis->name, "ch") == 0) {
+                reader->side_units = read_texts(reader, json_object_get(root, "units"), axis->size);
+            }
+        }
     }
     read_segments(reader, root, shape[0]);
     const char *start = json_string_value(json_object_get(root, "start_time"));
@@ -202,6 +208,9 @@ void weiri_side_layout(weiri_reader *reader, uint64_t frames)
         } else if (reader->picks == NULL && reader->channels == NULL) {
             spec->dims[i] = *axis;
         }
+    }
+    if (reader->picks == NULL && spec->units == NULL) {
+        spec->units = reader->side_units;
     }
     for (size_t i = 0; i < reader->listed_count; i++) {
         weiri_reader_segment(reader, reader->listed[i].start_ns, reader->listed[i].frames);

@@ -143,7 +143,7 @@ static void note_span(weiri_writer *writer, const weir_message *block)
         if (writer->span_count < WEIRI_MAX_SPANS) {
             /* S3: a time is always start + index / rate. */
             writer->spans[writer->span_count++] = (weiri_span){
-                .start_s = (double)block->segment_start_ns * 1e-9 + writer->spec.dims[0].start +
+                .start_s = (double)block->segment_start_ns / 1e9 + writer->spec.dims[0].start +
                            (double)index / writer->spec.rate_hz,
                 .first_row = writer->rows};
         } else {

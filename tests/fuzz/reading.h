@@ -45,13 +45,42 @@ static void reading_all(weir_source *source, size_t tile)
     free(memory);
 }
 
-static void reading_bytes(const char *format, double rate_hz, const uint8_t *data, size_t size)
+/* Opens a file as the choices say and reads it. */
+static void
+reading_path(const char *path, const char *format, double rate_hz, const uint8_t *choose)
+{
+    static const char *const lists[] = {NULL, "0", "1,0", "0-2", "Fp1", "3", "0-63", "2,1"};
+    static const double starts[] = {NAN, 0.1, 1, 100};
+    weir_cache *cache = NULL;
+    weir_cache_options limits = weir_cache_options_default();
+    limits.memory_limit = 32u * MOST_BYTES;
+    if (weir_cache_create(&limits, &cache) != WEIR_OK) {
+        return;
+    }
+    weir_recording_options options = weir_recording_options_default();
+    options.cache = cache;
+    options.format = format;
+    options.rate_hz = rate_hz;
+    options.counts = choose[0] & 2;
+    options.channels = lists[choose[1] & 7];
+    options.exclude = lists[choose[1] >> 3 & 7];
+    options.start_s = starts[choose[2] & 3];
+    options.duration_s = starts[choose[2] >> 2 & 3];
+    weir_source *source = NULL;
+    if (weir_recording_open(path, &options, &source) == WEIR_OK) {
+        reading_all(source, 1 + choose[3]);
+        source->ops->close(source);
+    }
+    weir_cache_destroy(cache);
+}
+
+/* The same for bytes, which go into a file in memory or a pipe. */
+static inline void
+reading_bytes(const char *format, double rate_hz, const uint8_t *data, size_t size)
 {
     if (size < CHOICES) {
         return;
     }
-    static const char *const lists[] = {NULL, "0", "1,0", "0-2", "Fp1", "3", "0-63", "2,1"};
-    static const double starts[] = {NAN, 0.1, 1, 100};
     const uint8_t *choose = data;
     int ends[2] = {-1, -1};
     size -= CHOICES;
@@ -62,34 +91,13 @@ static void reading_bytes(const char *format, double rate_hz, const uint8_t *dat
     snprintf(path, sizeof path, "/dev/fd/%d", ends[0] >= 0 ? ends[0] : file);
     if (file >= 0 && write(file, data, size) == (ssize_t)size) {
         if (ends[1] >= 0) {
-            close(ends[1]);
+            close(ends[1]); /* the pipe ends here */
             ends[1] = file = -1;
         }
-        weir_cache *cache = NULL;
-        weir_cache_options limits = weir_cache_options_default();
-        limits.memory_limit = 32u * MOST_BYTES;
-        if (weir_cache_create(&limits, &cache) == WEIR_OK) {
-            weir_recording_options options = weir_recording_options_default();
-            options.cache = cache;
-            options.format = format;
-            options.rate_hz = rate_hz;
-            options.counts = choose[0] & 2;
-            options.channels = lists[choose[1] & 7];
-            options.exclude = lists[choose[1] >> 3 & 7];
-            options.start_s = starts[choose[2] & 3];
-            options.duration_s = starts[choose[2] >> 2 & 3];
-            weir_source *source = NULL;
-            if (weir_recording_open(path, &options, &source) == WEIR_OK) {
-                reading_all(source, 1 + choose[3]);
-                source->ops->close(source);
-            }
-            weir_cache_destroy(cache);
-        }
+        reading_path(path, format, rate_hz, choose);
     }
-    for (int i = 0; i < 2; i++) {
-        if (ends[i] >= 0 && ends[i] != file) {
-            close(ends[i]);
-        }
+    if (ends[0] >= 0) {
+        close(ends[0]);
     }
     if (file >= 0) {
         close(file);
