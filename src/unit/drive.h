@@ -232,7 +232,7 @@ drive_signal(const weir_spec *spec, size_t frames, double offset, double missing
         for (int j = 0; j < 6; j++) {
             sum += (double)drive_random(random, 1u << 30) * 0x1p-30;
         }
-        if (drive_random(random, 1000000) < missing * 1e6) {
+        if ((double)drive_random(random, 1000000) < missing * 1e6) {
             static const double kinds[] = {NAN, INFINITY, -INFINITY};
             sum = kinds[drive_random(random, 3)];
         }
