@@ -16,6 +16,7 @@ has_file() { [ -e "$1" ] || missing="$missing $2"; }
 
 case $job in
 build)
+    has_command make make
     has_command cc gcc
     has_file /usr/include/stdlib.h libc6-dev
     has_command cmake cmake
@@ -29,7 +30,6 @@ format)
     has_command clang-format clang-format
     ;;
 ci)
-    has_command make make
     has_command clang clang
     ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1 ||
         missing="$missing libclang-rt-14-dev"
