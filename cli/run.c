@@ -94,8 +94,9 @@ static int run(cli_job *job)
                                 .user = &state};
     cli_result result = {.stats = {.stats_size = sizeof(weir_cache_stats)}};
     weir_cache_stats_read(weir_chain_cache(job->chain), &result.stats);
-    weir_err err =
-        weir_limits_export(result.stats.cache_limit_bytes, job->plan->memory_limit_bytes); /* M8 */
+    uint64_t cache_limit =
+        result.stats.auto_limit_bytes > 0 ? WEIR_LIMIT_AUTO : result.stats.cache_limit_bytes;
+    weir_err err = weir_limits_export(cache_limit, job->plan->memory_limit_bytes); /* M8 */
     if (err != WEIR_OK)
         return cli_fail_weir(err);
     cli_progress_start(&state.progress, job->quiet);

@@ -106,7 +106,7 @@ WEIR_API void weir_cache_clear(weir_cache *cache);
     X(evicted_bytes, "their bytes")                                                                \
     X(refusals, "takes and charges refused by a limit")                                            \
     X(heap_failures, "heap calls that failed")                                                       \
-    X(auto_limit_bytes, "what cache_limit auto has chosen; 0 = not auto, or not yet")
+    X(auto_limit_bytes, "where cache_limit auto stands; 0 = not auto")
 
 #define WEIR_CACHE_STATS_FIELD(name, text) uint64_t name;
 typedef struct weir_cache_stats {

@@ -378,7 +378,7 @@ void weir_cache_stats_read(weir_cache *cache, weir_cache_stats *ret_stats)
     stats.evicted_bytes = cache->evicted_bytes;
     stats.refusals = cache->refusals;
     stats.heap_failures = cache->heap_failures;
-    stats.auto_limit_bytes = cache->automatic ? cache->auto_limit : 0;
+    stats.auto_limit_bytes = cache->automatic ? cache->cache_limit : 0;
     weiri_lock_give(&cache->lock);
     size_t size = ret_stats->stats_size;
     stats.stats_size = size;

@@ -45,7 +45,13 @@ static weir_err make(void)
     }
     weir_cache_options options = weir_cache_options_default();
     options.cache_limit = DEFAULT_CACHE_LIMIT;
-    weir_err err = weiri_limit_environment("WEIR_CACHE_LIMIT", &options.cache_limit);
+    const char *text = getenv("WEIR_CACHE_LIMIT");
+    weir_err err = WEIR_OK;
+    if (text != NULL && weiri_equal_blind(text, "auto")) {
+        options.cache_limit = WEIR_LIMIT_AUTO;
+    } else {
+        err = weiri_limit_environment("WEIR_CACHE_LIMIT", &options.cache_limit);
+    }
     if (err == WEIR_OK) {
         err = weiri_limit_environment("WEIR_MEMORY_LIMIT", &options.memory_limit);
     }
@@ -67,6 +73,10 @@ static char *limit_text(uint64_t limit, char *text, size_t size)
 {
     if (limit == WEIR_NO_LIMIT) {
         snprintf(text, size, "none");
+        return text;
+    }
+    if (limit == WEIR_LIMIT_AUTO) {
+        snprintf(text, size, "auto");
         return text;
     }
     snprintf(text, size, "%llu", (unsigned long long)limit);

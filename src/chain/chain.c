@@ -34,7 +34,15 @@ static weir_err limit_resolve(uint64_t *limit, const char *variable, uint64_t pr
     }
     *limit = preset;
     const char *text = getenv(variable);
-    if (text == NULL || text[0] == '\0' || weiri_equal_blind(text, "none")) {
+    if (text == NULL || text[0] == '\0') {
+        return WEIR_OK;
+    }
+    if (weiri_equal_blind(text, "none")) {
+        *limit = WEIR_NO_LIMIT;
+        return WEIR_OK;
+    }
+    if (preset == DEFAULT_CACHE_LIMIT && weiri_equal_blind(text, "auto")) {
+        *limit = WEIR_LIMIT_AUTO;
         return WEIR_OK;
     }
     weir_err err = weir_bytes_parse(text, limit);

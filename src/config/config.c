@@ -39,6 +39,11 @@ static weir_err read_limit(const char *file, const weir_value *value, uint64_t *
         *limit = WEIR_NO_LIMIT;
         return WEIR_OK;
     }
+    if (value->type == WEIR_VALUE_TEXT && weiri_equal_blind(value->text, "auto") &&
+        strcmp(value->key, "cache_limit") == 0) {
+        *limit = WEIR_LIMIT_AUTO;
+        return WEIR_OK;
+    }
     if (value->type != WEIR_VALUE_TEXT && value->type != WEIR_VALUE_NUMBER)
         return weiri_fail(WEIR_E_CHAIN, "%s:%u:%u: %s: found no number of bytes; 64 MiB is one",
                           file, value->line, value->column, value->key);
