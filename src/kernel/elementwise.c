@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * elementwise.c: one value in, one value out. `out` may be `in`. Values that are missing (S5) come out as
- * whatever the arithmetic makes of them: the caller puts NaN there.
+ * elementwise.c: one value in, one value out. `out` may be `in`. Values that are missing (S5)
+ * come out as whatever the arithmetic makes of them: the caller puts NaN there.
  */
 #include "kernel/kernel.h"
 

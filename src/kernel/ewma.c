@@ -3,11 +3,12 @@
  * ewma.c: exponentially weighted mean and variance over time, for a block of WEIRI_BLOCK columns at
  * once. Does not know about missing samples: src/scan does.
  *
- * With weights that start from zero the sum of weights is W = 1 - (1 - alpha)^t, the bias correction of
- * S9. Kept as a recurrence beside the mean it needs no count, and it has the same rounding as the sum
- * that it divides, so the mean of a constant is that constant for ever:
+ * With weights that start from zero the sum of weights is W = 1 - (1 - alpha)^t, the bias
+ * correction of S9. Kept as a recurrence beside the mean it needs no count, and it has the same
+ * rounding as the sum that it divides, so the mean of a constant is that constant for ever:
  *     W = (1 - alpha) W + alpha;  a = alpha / W;  d = x - m;  m = m + a d
- * and for the variance, as the weighted mean of squared distances (no x^2 whose offset would cancel):
+ * and for the variance, as the weighted mean of squared distances (no x^2 whose offset would
+ * cancel):
  *     v = (1 - a)(v + a d^2)
  */
 #include "kernel/vector.h"
@@ -17,8 +18,8 @@ typedef int64_t vi __attribute__((vector_size(WEIRI_VECTOR)));
 
 enum { LANES = WEIRI_VECTOR_DOUBLES, VECTORS = WEIRI_BLOCK / LANES };
 
-/* One sample of one vector of columns; deviate: to the distance from the mean in deviations, 0 while there
- * are none. */
+/* One sample of one vector of columns; deviate: to the distance from the mean in deviations, 0
+ * while there are none. */
 WEIRI_INLINE vd step(vd x, vd *state, vd alpha, vd beta, bool deviate)
 {
     vd weight = weiri_vd_fma(beta, state[0], alpha);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * kernel.h: arithmetic only: no state that outlives a call but what the caller passes, no shape logic.
+ * kernel.h: arithmetic only: no state that outlives a call but what the caller passes, no shape
+ * logic.
  *
- * Each file of this room (but dispatch.c) is compiled once a SIMD level: WEIRI_K(name) is the function's
- * name there, and table.c of that level gathers them. One process uses one level, chosen once (S1);
- * WEIR_SIMD=avx512|avx2|baseline forces one. To add a kernel: a line in kernels.def, the function in one
- * file. Every kernel's values must not depend on how calls cut the frames, and the tail of a row must
- * do what the vector body does: elementwise operations only, explicit WEIRI_FMA, sums over time in order,
- * sums over channels in the fixed tree of reference.c. The build forbids contraction.
+ * Each file of this room (but dispatch.c) is compiled once a SIMD level: WEIRI_K(name) is the
+ * function's name there, and table.c of that level gathers them. One process uses one level,
+ * chosen once (S1); WEIR_SIMD=avx512|avx2|baseline forces one. To add a kernel: a line in
+ * kernels.def, the function in one file. Every kernel's values must not depend on how calls cut
+ * the frames, and the tail of a row must do what the vector body does: elementwise operations
+ * only, explicit WEIRI_FMA, sums over time in order, sums over channels in the fixed tree of
+ * reference.c. The build forbids contraction.
  */
 #ifndef WEIRI_KERNEL_H
 #define WEIRI_KERNEL_H
@@ -32,9 +34,10 @@ typedef struct weiri_sos_params {
     double gain;
     double coefs[WEIRI_SOS_MAX][4]; /* b1, b2, -a1, -a2 */
 } weiri_sos_params;
+/* State words: weight, mean and, to standardize, variance. */
 typedef struct weiri_ewma_params {
-    double alpha,
-        beta; /* beta = 1 - alpha; state words: weight, mean and, to standardize, variance */
+    double alpha;
+    double beta; /* 1 - alpha */
 } weiri_ewma_params;
 
 /* A recurrence of kernels.def, as src/scan runs it. */
@@ -57,7 +60,8 @@ typedef struct weiri_kernels {
 /* The table of the level chosen for this process. Never NULL. Any thread. */
 const weiri_kernels *weiri_kernels_get(void);
 
-/* Tables by number (0 = baseline) that this machine can run, NULL past the last: for tests of all levels. */
+/* Tables by number (0 = baseline) that this machine can run, NULL past the last: for tests of all
+ * levels. */
 const weiri_kernels *weiri_kernels_at(size_t number);
 
 #ifdef WEIRI_LEVEL /* inside a kernel file */
@@ -68,8 +72,8 @@ const weiri_kernels *weiri_kernels_at(size_t number);
 #include "kernel/kernels.def"
 #undef X
 
-/* Partial results over many values (but sums over channels: reference.c): lane j takes values j, j + 16, ...;
- * then halves are joined, 16 -> 1. The same at every level. */
+/* Partial results over many values (but sums over channels: reference.c): lane j takes values j,
+ * j + 16, ...; then halves are joined, 16 -> 1. The same at every level. */
 #define WEIRI_LANES 16
 
 /* Before a loop whose iterations do not depend on each other, though out may be in: without it the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * levels_test.c: every kernel of this machine's levels against one line of arithmetic a value or a plain
- * loop: any count (tails), in place, and levels against each other (S1, S2).
+ * levels_test.c: every kernel of this machine's levels against one line of arithmetic a value or
+ * a plain loop: any count (tails), in place, and levels against each other (S1, S2).
  */
 #include "kernel/kernel.h"
 
@@ -17,8 +17,8 @@ static double random_value(uint64_t *seed)
     return (double)(testing_random(seed) >> 40) * 0x1p-20 - 8.0;
 }
 
-/* What has no sum in it gives the same bits at every level, out of place and in place, wherever it starts
- * and ends. */
+/* What has no sum in it gives the same bits at every level, out of place and in place, wherever
+ * it starts and ends. */
 static void values_do_not_depend_on_place(void **state)
 {
     (void)state;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * median_row.c: the median of the values of a row, by bisection on their order as integers: as many
- * passes as the dtype has bits, each a count without branches that stays in L1. 256 values f32 take 1.5 us
- * with what is around it, quickselect 3.8; the answer does not depend on the order of the values.
+ * median_row.c: the median of the values of a row, by bisection on their order as integers: as
+ * many passes as the dtype has bits, each a count without branches that stays in L1. 256 values
+ * f32 take 1.5 us with what is around it, quickselect 3.8; the answer does not depend on the
+ * order of the values.
  */
 #include "kernel/kernel.h"
 

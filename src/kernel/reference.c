@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * reference.c: a row less its mean: the common reference of one group that lies in one piece. Rows with
- * missing values, and groups that do not lie so, are the unit's (common_reference.c), by the same sum.
+ * reference.c: a row less its mean: the common reference of one group that lies in one piece.
+ * Rows with missing values, and groups that do not lie so, are the unit's (common_reference.c),
+ * by the same sum.
  *
- * S1's fixed tree over channels is here NumPy's: up to 128 values go to 8 sums, which are then added in
- * pairs; more are halved first. In the stream's dtype, as there: where a channel is near the mean the
- * difference shows the mean's last bit, so that no other order agrees within S2 (a sum in float64 is off
- * by 7 tolerances in 45 of 27,000 values of the reference case). In f32 it is also twice as fast.
+ * S1's fixed tree over channels is here NumPy's: up to 128 values go to 8 sums, which are then
+ * added in pairs; more are halved first. In the stream's dtype, as there: where a channel is near
+ * the mean the difference shows the mean's last bit, so that no other order agrees within S2 (a
+ * sum in float64 is off by 7 tolerances in 45 of 27,000 values of the reference case). In f32 it
+ * is also twice as fast.
  */
 #include "kernel/vector.h"
 

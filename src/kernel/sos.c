@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * sos.c: second-order sections over time, for a block of WEIRI_BLOCK columns at once, each column in
- * float64 and on its own. Does not know about missing samples or first frames: src/scan does.
+ * sos.c: second-order sections over time, for a block of WEIRI_BLOCK columns at once, each column
+ * in float64 and on its own. Does not know about missing samples or first frames: src/scan does.
  *
- * Transposed direct form II with the overall gain at the front, so that every numerator starts with 1:
+ * Transposed direct form II with the overall gain at the front, so that every numerator starts
+ * with 1:
  *     y = x + s1;  s1 = b1 x - a1 y + s2;  s2 = b2 x - a2 y
- * is 5 operations; zeros on the unit circle (b2 = 1: low-pass, high-pass, band-stop) make it 4, and a
- * band-pass whose sections have one zero at 1 and one at -1 (b1 = 0, b2 = -1) 3.
+ * is 5 operations; zeros on the unit circle (b2 = 1: low-pass, high-pass, band-stop) make it 4,
+ * and a band-pass whose sections have one zero at 1 and one at -1 (b1 = 0, b2 = -1) 3.
  *
- * State stays in registers for some frames; what is in flight is GROUP sections x VECTORS vectors, which
- * hides most of the recurrence's 7 cycles without spilling. More sections go group by group through
- * scratch rows. A block is a cache line a frame, and a row of 256 channels puts the frames of a block into
- * 4 of L1's 64 sets: so it goes ROWS frames at a time, else the second half of each line is fetched again.
- * Four sections, 256 channels x 300 frames f32, AVX2 at 3.1 GHz (floor by FMA alone 37 us): 43 us; with 64
- * rows 63, without scratch 4 sections x 1 vector 55, x 2 vectors 57 (spills), direct form II 43 (shorter
- * recurrence, deeper chain, and its state grows with the square of a low edge, so not taken).
+ * State stays in registers for some frames; what is in flight is GROUP sections x VECTORS
+ * vectors, which hides most of the recurrence's 7 cycles without spilling. More sections go group
+ * by group through scratch rows. A block is a cache line a frame, and a row of 256 channels puts
+ * the frames of a block into 4 of L1's 64 sets: so it goes ROWS frames at a time, else the second
+ * half of each line is fetched again. Four sections, 256 channels x 300 frames f32, AVX2 at 3.1
+ * GHz (floor by FMA alone 37 us): 43 us; with 64 rows 63, without scratch 4 sections x 1 vector
+ * 55, x 2 vectors 57 (spills), direct form II 43 (shorter recurrence, deeper chain, and its state
+ * grows with the square of a low edge, so not taken). AVX-512 at 2.5 GHz: 34 us (floor 23).
  */
 #include "kernel/vector.h"
 
@@ -57,8 +59,8 @@ typedef struct pass {
     size_t frames;
 } pass;
 
-/* `sections` sections over WIDTH columns from column `first` on. All but p and first are constants at each
- * call, so each call becomes a loop of its own. */
+/* `sections` sections over WIDTH columns from column `first` on. All but p and first are
+ * constants at each call, so each call becomes a loop of its own. */
 WEIRI_INLINE void run(const pass *p, size_t first, int kind, int sections, bool from32, bool to32)
 {
     vd c[GROUP][4], s1[GROUP][VECTORS], s2[GROUP][VECTORS];

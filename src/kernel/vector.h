@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * vector.h: one vector of doubles of the level's width, with a multiply-add that rounds exactly as
- * WEIRI_FMA does, and loads and stores that widen and narrow f32 on the way. For kernels whose state
- * must stay in registers; plain loops are left to the compiler. Not for headers: kernel files only.
+ * vector.h: one vector of doubles of the level's width, with a multiply-add that rounds exactly
+ * as WEIRI_FMA does, and loads and stores that widen and narrow f32 on the way. For kernels whose
+ * state must stay in registers; plain loops are left to the compiler. Not for headers: kernel
+ * files only.
  */
 #ifndef WEIRI_VECTOR_H
 #define WEIRI_VECTOR_H
@@ -15,8 +16,8 @@
 
 #define WEIRI_VECTOR_DOUBLES (WEIRI_VECTOR / 8)
 
-/* Everything here is forced inline: vectors in registers have no calling convention that is the same at
- * every level. */
+/* Everything here is forced inline: vectors in registers have no calling convention that is the
+ * same at every level. */
 #define WEIRI_INLINE static inline __attribute__((always_inline))
 
 typedef double weiri_vd __attribute__((vector_size(WEIRI_VECTOR)));

@@ -2,14 +2,16 @@
  *
  * recurrence.c: see recurrence.h.
  *
- * A block of columns goes through its kernel as if nothing could be missing. A sample that is not finite
- * makes the state not finite, and it stays so; so the state at the end says whether there was one, and the
- * clean case costs a look at a few words a block. Only then are the columns at fault done again from the
- * state before: without their missing samples (which is what "held as if it had not come" means), moved
- * together, through the same kernel, so that the bits are the same by construction.
+ * A block of columns goes through its kernel as if nothing could be missing. A sample that is not
+ * finite makes the state not finite, and it stays so; so the state at the end says whether there
+ * was one, and the clean case costs a look at a few words a block. Only then are the columns at
+ * fault done again from the state before: without their missing samples (which is what "held as
+ * if it had not come" means), moved together, through the same kernel, so that the bits are the
+ * same by construction.
  *
- * A finite sample that overflows the state would leave it infinite for ever: it is treated as missing, and
- * the column starts anew behind it. That is decided sample by sample, so a cut cannot change it.
+ * A finite sample that overflows the state would leave it infinite for ever: it is treated as
+ * missing, and the column starts anew behind it. That is decided sample by sample, so a cut
+ * cannot change it.
  */
 #include "scan/recurrence.h"
 
@@ -167,8 +169,8 @@ static void copy_lane(const block *b, double *to, const double *from, size_t lan
     }
 }
 
-/* Sample by sample, for a lane whose state overflows on finite samples: such a sample counts as missing,
- * and the lane starts anew behind it. */
+/* Sample by sample, for a lane whose state overflows on finite samples: such a sample counts as
+ * missing, and the lane starts anew behind it. */
 static void run_lane_slowly(const block *b, size_t lane)
 {
     const weiri_recurrence *recurrence = b->recurrence;
@@ -305,8 +307,8 @@ static void run_again(const block *b, uint32_t again)
 
 /* ---- all blocks ------------------------------------------------------------------------------ */
 
-/* Starts the lanes whose first sample of the stream is this tile's first; the others are for run_again,
- * whose sample is not finite and breaks them. */
+/* Starts the lanes whose first sample of the stream is this tile's first; the others are for
+ * run_again, whose sample is not finite and breaks them. */
 static uint32_t start_lanes(const block *b)
 {
     uint32_t started = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * recurrence.h: runs a recurrence over time, column by column, and hands its state from tile to tile.
- * What every recurrence shares is here, once: blocks of columns, the first sample (S9), missing samples
- * (S5). The arithmetic is a kernel's, what it means a unit's.
+ * recurrence.h: runs a recurrence over time, column by column, and hands its state from tile to
+ * tile. What every recurrence shares is here, once: blocks of columns, the first sample (S9),
+ * missing samples (S5). The arithmetic is a kernel's, what it means a unit's.
  *
- * A column's output depends on that column alone: whatever is missing in one, the others are bit-equal to
- * the clean run.
+ * A column's output depends on that column alone: whatever is missing in one, the others are
+ * bit-equal to the clean run.
  */
 #ifndef WEIRI_RECURRENCE_H
 #define WEIRI_RECURRENCE_H

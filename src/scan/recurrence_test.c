@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * recurrence_test.c: S1, S5 and S9 of what runs recurrences, at every level that this machine has: any cut,
- * samples missing alone, for ever and on all columns at once, states that overflow.
+ * recurrence_test.c: S1, S5 and S9 of what runs recurrences, at every level that this machine
+ * has: any cut, samples missing alone, for ever and on all columns at once, states that overflow.
  */
 #include "scan/recurrence.h"
 
@@ -111,8 +111,8 @@ static void put(void *rows, bool f32, size_t at, double value)
     }
 }
 
-/* A signal some of whose columns are clean, dead, late, or broken here and there; frames 200 to 229 are
- * missing on all, as when an artefact is blanked. */
+/* A signal some of whose columns are clean, dead, late, or broken here and there; frames 200 to
+ * 229 are missing on all, as when an artefact is blanked. */
 static void fill(void *rows, bool f32, size_t columns, uint64_t *seed)
 {
     static const double missing[] = {NAN, INFINITY, -INFINITY};
@@ -176,8 +176,8 @@ static void missing_is_as_if_it_had_not_come(void **state)
     }
 }
 
-/* A finite sample that overflows the state is missing, decided sample by sample; the column recovers, and
- * others do not see it. */
+/* A finite sample that overflows the state is missing, decided sample by sample; the column
+ * recovers, and others do not see it. */
 static void overflow_does_not_depend_on_the_cut(void **state)
 {
     (void)state;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * common_reference.c: each channel less the mean or median of its group's channels in the same frame.
- * Channels that are missing in a frame are left out of it (S5).
+ * common_reference.c: each channel less the mean or median of its group's channels in the same
+ * frame. Channels that are missing in a frame are left out of it (S5).
  *
- * A *set* is what is reduced together: a group's channels at one place of the other dimensions. Where the
- * one group is all channels and they lie side by side, rows go to a kernel; all else, and rows with
- * something missing, through tables of columns, by the same sum in the same order.
+ * A *set* is what is reduced together: a group's channels at one place of the other dimensions.
+ * Where the one group is all channels and they lie side by side, rows go to a kernel; all else,
+ * and rows with something missing, through tables of columns, by the same sum in the same order.
  */
 #include <math.h>
 #include <string.h>
@@ -181,16 +181,16 @@ static void init(weiri_unit *unit)
 
 /* ---- one set --------------------------------------------------------------------------------- */
 
-/* N / (N - 1) turns x - mean of all into x - mean of the others. The reference implementation does the
- * same to the median, and so does this (S2). */
+/* N / (N - 1) turns x - mean of all into x - mean of the others. The reference implementation
+ * does the same to the median, and so does this (S2). */
 static double gain_of(const reference_settings *settings, size_t good)
 {
     return settings->include_current ? 1.0 : (double)good / (double)(good - 1);
 }
 
-/* A set's values of one frame, gathered, all of them where they are clean; else for a mean the missing ones
- * as 0, so that each keeps its place in the tree (S1), and for a median the good ones alone. Returns how
- * many are good. */
+/* A set's values of one frame, gathered, all of them where they are clean; else for a mean the
+ * missing ones as 0, so that each keeps its place in the tree (S1), and for a median the good
+ * ones alone. Returns how many are good. */
 #define GATHER(type_name, type)                                                                    \
     static size_t gather_##type_name(const type *in, const uint32_t *members, size_t count,        \
                                      bool clean, bool mean, type *ret_values)                      \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * design.c: see design.h. The frequency scale is such that the bilinear transform is z = (1 + s) / (1 - s),
- * so an edge f (a fraction of the rate) lies at s = i tan(pi f).
+ * design.c: see design.h. The frequency scale is such that the bilinear transform is z = (1 + s)
+ * / (1 - s), so an edge f (a fraction of the rate) lies at s = i tan(pi f).
  */
 #include "unit/design.h"
 
@@ -56,8 +56,9 @@ weiri_zpk weiri_butterworth_prototype(int order)
     return zpk;
 }
 
-/* The two s with s^2 - 2 half s + centre^2 = 0 where `half` stands for itself and, if not real, its
- * conjugate. The smaller one comes from the product, since the difference would cancel in a wide band. */
+/* The two s with s^2 - 2 half s + centre^2 = 0 where `half` stands for itself and, if not real,
+ * its conjugate. The smaller one comes from the product, since the difference would cancel in a
+ * wide band. */
 static void add_band_roots(weiri_roots *roots, double complex half, double centre)
 {
     double complex root = csqrt(half * half - centre * centre);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * design.h: recursive filters from their specification to second-order sections, in float64: analogue
- * prototype -> band -> bilinear -> pairs. Polynomials are never multiplied out (S8).
+ * design.h: recursive filters from their specification to second-order sections, in float64:
+ * analogue prototype -> band -> bilinear -> pairs. Polynomials are never multiplied out (S8).
  */
 #ifndef WEIRI_DESIGN_H
 #define WEIRI_DESIGN_H
@@ -34,8 +34,8 @@ typedef struct weiri_zpk {
 /* Analogue low-pass with its edge at 1 rad/s. order 1..WEIRI_ORDER_MAX. */
 weiri_zpk weiri_butterworth_prototype(int order);
 
-/* An analogue prototype -> a digital filter's sections. Edges in fractions of the rate, 0 < low < high <
- * 0.5; low alone matters for a high-pass, high alone for a low-pass. */
+/* An analogue prototype -> a digital filter's sections. Edges in fractions of the rate, 0 < low <
+ * high < 0.5; low alone matters for a high-pass, high alone for a low-pass. */
 void weiri_design_sections(const weiri_zpk *prototype,
                            weiri_band band,
                            double low,

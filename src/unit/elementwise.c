@@ -18,8 +18,8 @@ static bool is_finite(const weiri_unit *unit, const void *values, size_t count)
                                        : kernels->finite_f64(values, count);
 }
 
-/* S5: NaN for what is missing, all else as in a clean block. The marks are made first, since out may
- * be in. */
+/* S5: NaN for what is missing, all else as in a clean block. The marks are made first, since out
+ * may be in. */
 static void compute_dirty(weiri_unit *unit,
                           const void *in,
                           void *out,

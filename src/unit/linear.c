@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * linear.c: each value times a factor, plus an offset; one of each for all, or one an entry of an axis.
- * Sums over channels are affine_transform's.
+ * linear.c: each value times a factor, plus an offset; one of each for all, or one an entry of an
+ * axis. Sums over channels are affine_transform's.
  */
 #include "kernel/kernel.h"
 #include "unit/elementwise.h"

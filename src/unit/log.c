@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * log.c: the logarithm of each value. What has none gives -inf (|x| < DBL_MIN) or NaN (below that), which
- * the next unit treats as missing (S5).
+ * log.c: the logarithm of each value. What has none gives -inf (|x| < DBL_MIN) or NaN (below
+ * that), which the next unit treats as missing (S5).
  */
 #include <float.h>
 #include <math.h>

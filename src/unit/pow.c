@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * pow.c: each value to a constant power. 2, 0.5, 1 and -1 are a product, a root, the value and a quotient,
- * each rounded once in the stream's dtype; all else is libm's pow in float64.
+ * pow.c: each value to a constant power. 2, 0.5, 1 and -1 are a product, a root, the value and a
+ * quotient, each rounded once in the stream's dtype; all else is libm's pow in float64.
  */
 #include "kernel/kernel.h"
 #include "unit/elementwise.h"

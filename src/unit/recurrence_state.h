@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * recurrence_state.h: a unit whose state is one recurrence over time (src/scan): its memory, and its
- * process.
+ * recurrence_state.h: a unit whose state is one recurrence over time (src/scan): its memory, and
+ * its process.
  */
 #ifndef WEIRI_RECURRENCE_STATE_H
 #define WEIRI_RECURRENCE_STATE_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * sos.h: runs second-order sections: what every recursive filter shares once its sections are designed.
+ * sos.h: runs second-order sections: what every recursive filter shares once its sections are
+ * designed.
  */
 #ifndef WEIRI_SOS_H
 #define WEIRI_SOS_H
