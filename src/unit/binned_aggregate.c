@@ -275,7 +275,7 @@ const weiri_unit_ops weiri_unit_binned_aggregate = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "binned_aggregate",
              .summary = "one value for each bin of a fixed duration: mean, max, std and so on",
-             .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL,
+             .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(binned_settings),
     .plan = plan_binned,

@@ -16,8 +16,7 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     const clip_settings *clip = settings;
     (void)plan;
     if (clip->min > clip->max) {
-        return weiri_fail(
-            WEIR_E_CHAIN, "min: %.15g is above max, %.15g", clip->min, clip->max);
+        return weiri_fail(WEIR_E_CHAIN, "min: %.15g is above max, %.15g", clip->min, clip->max);
     }
     return WEIR_OK;
 }
@@ -64,7 +63,7 @@ const weiri_unit_ops weiri_unit_clip = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "clip",
              .summary = "keeps values within bounds",
-             .flags = WEIR_UNIT_IN_PLACE,
+             .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(clip_settings),
     .plan = plan,

@@ -48,17 +48,12 @@ static weir_err check_list(const char *name, const weir_list *list, const weir_s
     }
     if (dim == 0) {
         return weiri_fail(WEIR_E_CHAIN,
-                          "%s: a list goes along an axis of the frames, not along '%s'",
-                          name,
+                          "%s: a list goes along an axis of the frames, not along '%s'", name,
                           in->dims[0].name);
     }
     if (in->dims[dim].size != list->count) {
-        return weiri_fail(WEIR_E_CHAIN,
-                          "%s: %zu numbers for the %llu entries of axis '%s'",
-                          name,
-                          list->count,
-                          (unsigned long long)in->dims[dim].size,
-                          in->dims[dim].name);
+        return weiri_fail(WEIR_E_CHAIN, "%s: %zu numbers for the %llu entries of axis '%s'", name,
+                          list->count, (unsigned long long)in->dims[dim].size, in->dims[dim].name);
     }
     return WEIR_OK;
 }
@@ -74,6 +69,7 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     if (err == WEIR_OK) {
         err = check_list("offset", &linear->offset, plan->in, dim);
     }
+    plan->columnwise = linear->scale.count == 1 && linear->offset.count == 1;
     (void)lay_out(plan->in, NULL, &plan->state_bytes);
     return err;
 }
@@ -101,11 +97,11 @@ static void compute(const weiri_unit *unit, const void *in, void *out, size_t fi
         size_t some = count - done < state->period - at ? count - done : state->period - at;
         const double *factors = state->factors + at, *offsets = state->offsets + at;
         if (unit->in->dtype == WEIR_F32) {
-            weiri_kernels_get()->linear_f32(
-                (const float *)in + done, (float *)out + done, some, factors, offsets);
+            weiri_kernels_get()->linear_f32((const float *)in + done, (float *)out + done, some,
+                                            factors, offsets);
         } else {
-            weiri_kernels_get()->linear_f64(
-                (const double *)in + done, (double *)out + done, some, factors, offsets);
+            weiri_kernels_get()->linear_f64((const double *)in + done, (double *)out + done, some,
+                                            factors, offsets);
         }
         done += some;
     }
@@ -143,7 +139,7 @@ const weiri_unit_ops weiri_unit_linear = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "linear",
              .summary = "each value times a factor, plus an offset",
-             .flags = WEIR_UNIT_IN_PLACE,
+             .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(linear_settings),
     .plan = plan,
