@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <weir/trace.h>
+
 /* ---- options ------------------------------------------------------------------------------------- */
 
 static const struct argp_option chain_options[] = {
@@ -20,7 +22,7 @@ static const struct argp_option chain_options[] = {
      1},
     {"force", CLI_OPT_FORCE, 0, 0, "replace an output that exists", 1},
     {"memory-limit", CLI_OPT_MEMORY, "BYTES", 0, "never hold more: 64M, 1.5 GiB, none", 1},
-    {"cache-limit", CLI_OPT_CACHE, "BYTES", 0, "never keep more that is not in use", 1},
+    {"cache-limit", CLI_OPT_CACHE, "BYTES|auto", 0, "never keep more that is not in use", 1},
     {"threads", CLI_OPT_THREADS, "N", 0, "threads of the chain", 1},
     {"tile", CLI_OPT_TILE, "FRAMES|auto|none", 0,
      "frames that go through the chain together; none: message by message", 1},
@@ -58,7 +60,9 @@ static error_t parse_chain(int key, char *text, struct argp_state *state)
         job->chain_options.memory_limit = cli_option_bytes(state, "--memory-limit", text);
         return 0;
     case CLI_OPT_CACHE:
-        job->chain_options.cache_limit = cli_option_bytes(state, "--cache-limit", text);
+        job->chain_options.cache_limit = strcasecmp(text, "auto") == 0
+                                             ? WEIR_LIMIT_AUTO
+                                             : cli_option_bytes(state, "--cache-limit", text);
         return 0;
     case CLI_OPT_THREADS:
         job->chain_options.threads = cli_option_count(state, "--threads", text, 1);
@@ -250,6 +254,11 @@ int cli_job_open(cli_job *job)
     weir_err err = weir_config_load(job->chain_path, &job->chain_options, &job->chain);
     if (err != WEIR_OK)
         return cli_fail_weir(err);
+    if (job->trace_path != NULL) { /* from the first take on; its bytes are in the plan */
+        err = weir_trace_start(weir_chain_cache(job->chain), job->trace_path);
+        if (err != WEIR_OK)
+            return cli_fail_weir(err);
+    }
     job->input.recording.cache = weir_chain_cache(job->chain);
     job->input.recording.gap_tolerance_s = weir_chain_gap_tolerance(job->chain);
     err = weir_recording_open(job->input_path, &job->input.recording, &job->source);

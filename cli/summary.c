@@ -71,6 +71,9 @@ static void print_memory(const cli_job *job, const cli_result *result, FILE *fil
     fprintf(file, "  cache        %llu hits, %llu misses, %llu evictions, %llu refusals\n",
             (unsigned long long)stats->hits, (unsigned long long)stats->misses,
             (unsigned long long)stats->evictions, (unsigned long long)stats->refusals);
+    if (stats->auto_limit_bytes > 0)
+        fprintf(file, "  cache_limit  auto: %s chosen\n",
+                cli_bytes(stats->auto_limit_bytes, a, sizeof a));
     if (report->rss_peak_bytes > 0)
         fprintf(
             file, "  RSS          %s before, %s at its peak: grew by %s\n",
@@ -184,6 +187,10 @@ json_t *cli_summary_json(const cli_job *job, const cli_result *result)
     json_object_set_new(json, "misses", cli_json_count(stats->misses));
     json_object_set_new(json, "evictions", cli_json_count(stats->evictions));
     json_object_set_new(json, "refusals", cli_json_count(stats->refusals));
+    json_object_set_new(json, "cache_limit_bytes", cli_json_count(stats->cache_limit_bytes));
+    json_object_set_new(json, "auto_limit_bytes",
+                        stats->auto_limit_bytes > 0 ? cli_json_count(stats->auto_limit_bytes)
+                                                    : json_null());
     json_object_set_new(json, "rss_before_bytes", cli_json_count(report->rss_before_bytes));
     json_object_set_new(json, "rss_peak_bytes", cli_json_count(report->rss_peak_bytes));
     json_object_set_new(json, "segments", cli_json_count(report->segments));

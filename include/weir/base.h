@@ -76,7 +76,8 @@ WEIR_API WEIR_NODISCARD weir_err weir_quantity_parse(const char *text,
                                                      weir_quantity kind,
                                                      double *ret_value);
 
-/* As weir_quantity_parse, for a whole number of bytes >= 0 that fits 63 bits. */
+/* As weir_quantity_parse, for a whole number of bytes >= 0 that fits 63 bits; with a unit a fraction of a
+ * byte is cut off ("1.1 GiB"). */
 WEIR_API WEIR_NODISCARD weir_err weir_bytes_parse(const char *text, uint64_t *ret_bytes);
 
 /* Writes "3.1 MiB" into text[size] (24 is enough); returns text. */

@@ -494,7 +494,7 @@ static weir_err check_names(const weir_setting *table,
         if (table[row].name == NULL) {
             return unknown_setting(table, &values[i]);
         }
-        /* By the table's length, not by all pairs of values: each known name stands once before i. */
+        /* All before i are known and stand there once, so no more of them than the table has rows. */
         for (size_t j = 0; j < i; j++) {
             if (strcmp(values[j].key, values[i].key) == 0) {
                 return weiri_fail(WEIR_E_CHAIN, "%s: given twice", table[row].name);

@@ -19,7 +19,7 @@ static const weiri_policy_ops *const policies[] = {
 
 /* Records in the cache's own block, at least; more where the block has room for them. */
 #define RECORDS_LEAST    4
-#define POLICY_BYTES_MAX 1024
+#define POLICY_BYTES_MAX 2048
 
 static const char *policy_names[POLICY_COUNT + 1];
 
@@ -93,6 +93,9 @@ static weir_err build(weir_cache *cache, const weiri_policy_ops *ops, const layo
     cache->policy->ops = ops;
     cache->policy->heap = cache->heap;
     cache->policy->records = &cache->records;
+    cache->policy->book_heap = cache->book_heap;
+    cache->policy->cache_limit = cache->cache_limit;
+    cache->policy->memory_limit = cache->memory_limit;
     weiri_records_init(&cache->records, cache);
     weiri_records_add(&cache->records, (char *)cache + at->slab, at->asked - at->slab, at->charged,
                       true);
@@ -140,27 +143,33 @@ static weir_err find_book_heap(weir_heap *heap, weir_heap **ret_heap)
     return WEIR_OK;
 }
 
-/* Lock held, or not yet shared. */
-static void set_limit(weir_cache *cache, uint64_t cache_limit)
+/* Lock held, or not yet shared: there is no tuner yet then. */
+static void set_limit(weir_cache *cache, uint64_t cache_limit, uint64_t own_limit)
 {
     cache->automatic = cache_limit == WEIR_LIMIT_AUTO && cache->tuner != NULL;
     if (cache_limit == WEIR_LIMIT_AUTO) {
         cache_limit = cache->auto_limit != 0 ? cache->auto_limit : WEIRI_AUTO_START;
     } else if (cache_limit == WEIR_LIMIT_OWN) {
-        uint64_t own = cache->policy->ops->own_limit;
-        cache_limit = own != 0 ? own : WEIR_NO_LIMIT;
+        cache_limit = own_limit != 0 ? own_limit : WEIR_NO_LIMIT;
     }
     cache->cache_limit = cache_limit;
+    if (cache->policy != NULL) {
+        cache->policy->cache_limit = cache_limit;
+    }
 }
 
-static void fill(weir_cache *cache, const weir_cache_options *options, const layout *at)
+static void fill(weir_cache *cache,
+                 const weir_cache_options *options,
+                 const weiri_policy_ops *ops,
+                 const layout *at)
 {
     weir_heap *heap = options->heap, *book_heap = cache->book_heap;
     cache->heap = heap;
     cache->own_asked = at->asked;
+    set_limit(cache, options->cache_limit, ops->own_limit);
     cache->memory_limit = options->memory_limit;
     cache->slab_charged = book_heap->ops->good_size(book_heap, WEIRI_SLAB_BYTES);
-    cache->max_buffers = heap->ops->max_buffers(heap);
+    cache->max_buffers = ops->cuts ? UINT64_MAX : heap->ops->max_buffers(heap);
     if (options->max_buffers != 0 && options->max_buffers < cache->max_buffers) {
         cache->max_buffers = options->max_buffers;
     }
@@ -204,7 +213,7 @@ static weir_err tuner_make(weir_cache *cache)
     }
     weiri_tuner_init(memory, cache->policy);
     cache->tuner = memory;
-    cache->watched = true;
+    cache->watched = cache->automatic = true;
     cache->watch_book = charged;
     cache->book += charged;
     cache->held_peak = cache->book;
@@ -243,7 +252,7 @@ weir_err weir_cache_create(const weir_cache_options *given, weir_cache **ret_cac
     weir_cache *cache = memory;
     memset(cache, 0, at.slab);
     cache->book_heap = book_heap;
-    fill(cache, &options, &at);
+    fill(cache, &options, ops, &at);
     err = build(cache, ops, &at);
     if (err != WEIR_OK) {
         book_heap->ops->free(book_heap, cache, at.asked);
@@ -256,7 +265,6 @@ weir_err weir_cache_create(const weir_cache_options *given, weir_cache **ret_cac
             return err;
         }
     }
-    set_limit(cache, options.cache_limit);
     *ret_cache = cache;
     return WEIR_OK;
 }
@@ -304,7 +312,7 @@ void weir_cache_clear(weir_cache *cache)
 void weir_cache_limit_idle(weir_cache *cache, uint64_t cache_limit)
 {
     weiri_lock_take(&cache->lock);
-    set_limit(cache, cache_limit);
+    set_limit(cache, cache_limit, cache->policy->ops->own_limit);
     weiri_watch_mark(cache, WEIRI_MARK_CACHE_LIMIT, cache->cache_limit);
     uint64_t excess = weiri_cache_excess(cache, WEIRI_AT_LIMIT, 0);
     if (excess > 0) { /* M5, M1 */

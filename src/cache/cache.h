@@ -30,6 +30,7 @@ struct weir_cache {
     uint64_t live_buffers;
     uint64_t pending_buffers; /* placed, and being acquired */
     uint64_t hits, misses, evictions, evicted_bytes, refusals, heap_failures;
+    bool growing; /* a thread is in the policy's grow() */
     bool closing; /* destroyed: what comes back goes to the heap */
     bool closed;  /* ends with its last buffer */
     weiri_records records;

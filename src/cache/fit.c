@@ -177,6 +177,13 @@ static void place(weiri_policy *policy, size_t bytes, weiri_place *ret_place)
     }
 }
 
+static uint64_t serves(const weiri_policy *policy, uint64_t charged)
+{
+    (void)policy;
+    uint64_t waste = charged / WASTE_RATIO < WASTE_BYTES ? charged / WASTE_RATIO : WASTE_BYTES;
+    return charged + waste;
+}
+
 static uint64_t put(weiri_policy *policy, weiri_record *record)
 {
     idle_add(self(policy), record);
@@ -267,4 +274,5 @@ const weiri_policy_ops weiri_policy_fit = {
     .put = put,
     .drop = drop,
     .check = check,
+    .serves = serves,
 };

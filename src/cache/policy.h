@@ -51,6 +51,8 @@ typedef struct weiri_policy {
     weiri_records *records; /* under the lock only */
     uint64_t idle_buffers;  /* kept up by the policy; 0 where idle is not made of buffers */
     uint64_t pinned_bytes;  /* kept up by the policy */
+    weir_heap *book_heap;   /* for what it keeps beside its state */
+    uint64_t cache_limit, memory_limit; /* kept up by the core */
 } weiri_policy;
 
 typedef struct weiri_place {
@@ -58,6 +60,7 @@ typedef struct weiri_place {
         *record; /* its buffer filled in (memory by acquire, if that is called); NULL = no record */
     uint64_t from_idle; /* idle until now, live from now on */
     uint64_t from_heap; /* to be acquired; UINT64_MAX = can never be had */
+    uint64_t book; /* without a record: it has to grow by so many bytes of book-keeping first */
 } weiri_place;
 
 /* What is on the way back to the heap. */
@@ -88,8 +91,9 @@ typedef struct weiri_policy_ops {
     const char *summary;
     uint32_t heap_flags; /* that it needs of a heap (WEIR_HEAP_PAGES) */
     uint32_t records;    /* that one place() may take, at most */
+    bool cuts; /* buffers are parts of larger pieces: how many buffers the heap bears is no bound */
     size_t
-        policy_bytes; /* of its state, at most 1 KiB; what it needs beyond that comes from the heap in
+        policy_bytes; /* of its state, at most 2 KiB; what it needs beyond that comes from the heap in
                              init and is told in *ret_book */
     /* Without the lock, before the cache is used. Optional: NULL = zeroed state will do. Failing, it
      * leaves nothing behind. *ret_book: further bytes it took from the heap, at most book_limit. */
@@ -106,6 +110,12 @@ typedef struct weiri_policy_ops {
     uint64_t (*cancel)(weiri_policy *policy, weiri_record *record);
     /* No lock; may block. Optional: NULL = heap->alloc(record->asked) into record->buffer.memory. */
     weir_err (*acquire)(weiri_policy *policy, weiri_record *record);
+    /* Lock held. After acquire: what was claimed is there. Optional: NULL = nothing to do. */
+    void (*settle)(weiri_policy *policy, weiri_record *record);
+    /* No lock, one thread at a time. Gets `book` bytes (of weiri_place) for its own structure, or none. */
+    weir_err (*grow)(weiri_policy *policy, uint64_t book);
+    /* Lock held. After grow, where that succeeded. Both NULL where place() never asks. */
+    void (*grown)(weiri_policy *policy);
     /* Lock held. Whether a buffer given back is kept. Optional: NULL = where it fits cache_limit. */
     bool (*admits)(const weiri_policy *policy, const weiri_sums *sums);
     /* Lock held. Takes a buffer back; returns how many bytes are idle now that were live. */

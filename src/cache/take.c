@@ -225,6 +225,31 @@ static weir_err add_slab(weir_cache *cache)
     return err;
 }
 
+/* The policy's own structure has to grow first. Lock held, released between. */
+static weir_err grow(weir_cache *cache, uint64_t book)
+{
+    if (cache->growing) { /* by then there may be room */
+        weiri_condition_wait(&cache->less, &cache->lock);
+        return WEIR_OK;
+    }
+    const weiri_policy_ops *ops = cache->policy->ops;
+    cache->growing = true;
+    cache->transit += book; /* M2 */
+    weiri_cache_peaks(cache);
+    weiri_lock_give(&cache->lock);
+    weir_err err = ops->grow(cache->policy, book);
+    weiri_lock_take(&cache->lock);
+    cache->growing = false;
+    cache->transit -= book;
+    if (err == WEIR_OK) {
+        cache->book += book;
+        cache->policy_book += book;
+        ops->grown(cache->policy);
+    }
+    weiri_condition_wake(&cache->less);
+    return err;
+}
+
 /* Finds what serves a request and reserves what must come from the heap for it. Lock held, released
  * between; after each release all is judged anew. */
 static weir_err claim(weir_cache *cache, size_t bytes, weiri_place *ret_place, bool *ret_slab)
@@ -242,8 +267,8 @@ static weir_err claim(weir_cache *cache, size_t bytes, weiri_place *ret_place, b
             return weiri_fail(WEIR_E_NOMEM, "cache: %zu bytes asked, more than a heap can have",
                               bytes);
         }
-        want w = {place.from_heap, place.record == NULL ? cache->slab_charged : 0, 1,
-                  place.from_idle};
+        uint64_t book = place.book > 0 ? place.book : cache->slab_charged;
+        want w = {place.from_heap, place.record == NULL ? book : 0, 1, place.from_idle};
         uint64_t to_drop = 0;
         verdict v = judge(cache, &w, &to_drop);
         if (v == GO && place.record != NULL) {
@@ -261,7 +286,7 @@ static weir_err claim(weir_cache *cache, size_t bytes, weiri_place *ret_place, b
         } else if (v == WAIT) {
             weiri_condition_wait(&cache->less, &cache->lock);
         } else {
-            weir_err err = add_slab(cache);
+            weir_err err = place.book > 0 ? grow(cache, place.book) : add_slab(cache);
             if (err != WEIR_OK && retried) {
                 cache->heap_failures++;
                 return weiri_fail_prefix(WEIR_E_NOMEM, "cache: no memory for records: ");
@@ -270,7 +295,7 @@ static weir_err claim(weir_cache *cache, size_t bytes, weiri_place *ret_place, b
                 retried = true;
                 make_room(cache);
             }
-            *ret_slab = err == WEIR_OK || *ret_slab;
+            *ret_slab = (err == WEIR_OK && place.book == 0) || *ret_slab;
         }
     }
 }
@@ -303,6 +328,9 @@ static weir_err fetch(weir_cache *cache, const weiri_place *place)
     if (err == WEIR_OK) {
         cache->live += place->from_heap;
         cache->misses++;
+        if (cache->policy->ops->settle != NULL) {
+            cache->policy->ops->settle(cache->policy, place->record);
+        }
         return WEIR_OK;
     }
     cache->heap_failures++;

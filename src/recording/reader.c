@@ -396,7 +396,7 @@ weir_err weiri_planes_plan(const weiri_reader *reader, uint64_t tile_frames, uin
     return WEIR_OK;
 }
 
-static weir_err load_planes(weiri_reader *reader, weiri_place place, uint64_t index)
+static weir_err load_planes(weiri_reader *reader, weiri_plane_place place, uint64_t index)
 {
     size_t width = weiri_stored_bytes(reader->stored);
     size_t stride = (size_t)plane_frames(reader) * width;
@@ -452,7 +452,7 @@ void weiri_columns_convert(
 }
 
 weir_err weiri_planes_read(weiri_reader *reader,
-                           weiri_place place,
+                           weiri_plane_place place,
                            uint64_t index,
                            size_t frames,
                            void *rows,

@@ -218,13 +218,13 @@ weir_err weiri_rows_read(
     weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t *ret_frames);
 /* ... and runs of one column each: place() says the offset of a column's frame, and how many frames
  * follow it there. */
-typedef uint64_t (*weiri_place)(const weiri_reader *reader,
-                                uint64_t column,
-                                uint64_t index,
-                                uint64_t *ret_follow);
+typedef uint64_t (*weiri_plane_place)(const weiri_reader *reader,
+                                      uint64_t column,
+                                      uint64_t index,
+                                      uint64_t *ret_follow);
 weir_err weiri_planes_plan(const weiri_reader *reader, uint64_t tile_frames, uint64_t *ret_bytes);
 weir_err weiri_planes_read(weiri_reader *reader,
-                           weiri_place place,
+                           weiri_plane_place place,
                            uint64_t index,
                            size_t frames,
                            void *rows,

@@ -122,6 +122,38 @@ static void idle_is_dropped_for_the_heap(void **state)
     witness_end(&w);
 }
 
+/* A slab of records that was made for a buffer which then could not be had goes back in the same call. */
+static void no_records_are_left_behind(void **state)
+{
+    (void)state;
+    witness w = witness_make("fit", WEIR_NO_LIMIT, WEIR_NO_LIMIT);
+    weir_buffer *live[200], *buffer = NULL;
+    size_t count = 0;
+    uint64_t calls = 0, held = 0;
+    for (; count < 200;
+         count++) { /* up to a take that needs two calls: no record is free before it */
+        held = stats_of(w.cache).held_bytes;
+        calls = weir_heap_counting_counts(w.heap).calls;
+        live[count] = take(w.cache, 5000);
+        if (weir_heap_counting_counts(w.heap).calls == calls + 2) {
+            break;
+        }
+    }
+    assert_true(count > 0 && count < 200);
+    weir_cache_limit_idle(w.cache, 0);
+    weir_buffer_unref(live[count]);
+    weir_cache_clear(w.cache); /* and so it is again */
+    assert_true(stats_of(w.cache).held_bytes == held);
+    weir_heap_counting_fail(w.heap, 2, 2);
+    assert_int_equal(weir_cache_take(w.cache, 5000, &buffer), WEIR_E_NOMEM);
+    assert_true(stats_of(w.cache).held_bytes == held);
+    witness_agrees(&w);
+    while (count-- > 0) {
+        weir_buffer_unref(live[count]);
+    }
+    witness_end(&w);
+}
+
 static void a_cache_that_cannot_be_made(void **state)
 {
     (void)state;
@@ -143,6 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_call_fails_once),
         cmocka_unit_test(idle_is_dropped_for_the_heap),
+        cmocka_unit_test(no_records_are_left_behind),
         cmocka_unit_test(a_cache_that_cannot_be_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

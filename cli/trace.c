@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * trace.c: weir trace record | replay | tune: takes and gives of a run in a file; what they become under
+ * another policy or limit; which limit a wanted hit rate needs.
+ */
+#include "cli.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <weir/trace.h>
+
+enum { OPT_POLICY = 0x300, OPT_STEPS, OPT_FIXED, OPT_HIT_RATE };
+
+/* ---- record ---------------------------------------------------------------------------------------- */
+
+static bool go_on(void *user, const weir_progress *progress)
+{
+    (void)user;
+    (void)progress;
+    return cli_stop == 0;
+}
+
+static weir_err next_message(void *user, uint64_t *ret_frames)
+{
+    return cli_lengths_next(user, ret_frames);
+}
+
+static int record(cli_job *job, const char *path)
+{
+    if (!job->plan->fits)
+        return cli_plan_refuse(job);
+    weir_run_options options = {.options_size = sizeof options,
+                                .message_frames = job->input.message_frames,
+                                .next_message = job->lengths != NULL ? next_message : NULL,
+                                .progress = go_on,
+                                .user = job->lengths};
+    weir_cache *cache = weir_chain_cache(job->chain);
+    weir_run_report report;
+    weir_err err = weir_chain_run(job->chain, &options, &report);
+    if (err != WEIR_OK && err != WEIR_E_INTERRUPTED)
+        return job->lengths != NULL && job->lengths->failed ? weir_err_exit_status(err)
+                                                            : cli_fail_weir(err);
+    weir_cache_stats stats = {.stats_size = sizeof stats};
+    weir_cache_stats_read(cache, &stats);
+    int status = weir_err_exit_status(err);
+    if (weir_trace_stop(cache) != WEIR_OK)
+        return cli_fail(7, "%s: %s", path, weir_err_detail());
+    if (job->json) {
+        json_t *json = json_pack("{s:o, s:o, s:o, s:o}", "trace", cli_json_text(path), "hits",
+                                 cli_json_count(stats.hits), "misses", cli_json_count(stats.misses),
+                                 "frames_in", cli_json_count(report.frames_in));
+        return cli_json_print(json, status);
+    }
+    if (!job->quiet)
+        printf("recorded %" PRIu64 " takes (%" PRIu64 " hits) of %" PRIu64 " messages in %s\n",
+               stats.hits + stats.misses, stats.hits, report.messages, path);
+    return cli_finish(status);
+}
+
+static int record_command(int argc, char **argv)
+{
+    struct argp argp = run_argp; /* the same options; -o names the trace */
+    argp.doc = "Runs a recording through a chain and writes the takes and gives of the chain's "
+               "cache into the file that -o names; the signal is not written. With --tile none "
+               "every intermediate is a buffer of its own, as array libraries have it.\v"
+               "The file's form is in weir/trace.h.";
+    cli_signals_set();
+    cli_job *job = cli_job_create();
+    const char *path = NULL;
+    int status = cli_parse(&argp, argc, argv, job);
+    if (status >= 0) {
+        cli_job_destroy(job);
+        return status;
+    }
+    path = job->output_path;
+    job->output_path = NULL;
+    status = 0;
+    if (path == NULL || strcmp(path, "-") == 0)
+        status = cli_fail(2, "-o FILE is needed: where the trace goes");
+    else if (!job->force && access(path, F_OK) == 0)
+        status = cli_fail(2, "%s: is there already; --force replaces it", path);
+    job->trace_path = path;
+    if (status == 0)
+        status = cli_job_open(job);
+    if (status == 0)
+        status = record(job, path);
+    cli_job_destroy(job);
+    return status;
+}
+
+/* ---- what replay and tune share ---------------------------------------------------------------------- */
+
+typedef struct trace_job {
+    const char *path;
+    weir_replay_options replay;
+    double hit_rate;
+    bool steps, json, tunes;
+    weir_trace *trace;
+} trace_job;
+
+static int open_trace(trace_job *job)
+{
+    weir_err err = weir_trace_open(job->path, &job->trace);
+    return err == WEIR_OK ? 0 : cli_fail_weir(err);
+}
+
+static void note_cut(const trace_job *job)
+{
+    if (weir_trace_info_get(job->trace).cut)
+        fprintf(stderr, "weir: %s: is cut short; what is whole was read\n", job->path);
+}
+
+static const char *op_name(weir_trace_op op)
+{
+    switch (op) {
+    case WEIR_TRACE_TAKE:
+        return "take";
+    case WEIR_TRACE_GIVE:
+        return "give";
+    case WEIR_TRACE_LIMIT:
+        return "limit";
+    case WEIR_TRACE_CLEAR:
+        return "clear";
+    case WEIR_TRACE_MEMORY:
+        return "memory limit";
+    case WEIR_TRACE_CHARGE:
+        return "charge";
+    case WEIR_TRACE_UNCHARGE:
+        return "uncharge";
+    case WEIR_TRACE_END:
+        break;
+    }
+    return "end";
+}
+
+/* ---- replay -------------------------------------------------------------------------------------------- */
+
+static weir_err print_step(void *user, const weir_trace_step *step, const weir_cache_stats *after)
+{
+    (void)user;
+    printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", step->step, after->live_bytes,
+           after->idle_bytes);
+    return cli_stop != 0 ? WEIR_E_INTERRUPTED : WEIR_OK;
+}
+
+static json_t *replay_json(const trace_job *job, const weir_replay_report *report)
+{
+    const weir_cache_stats *stats = &report->stats;
+    json_t *json = json_object();
+    const char *policy =
+        job->replay.policy != NULL ? job->replay.policy : weir_trace_info_get(job->trace).policy;
+    json_object_set_new(json, "trace", cli_json_text(job->path));
+    json_object_set_new(json, "policy", cli_json_text(policy));
+    json_object_set_new(json, "steps", cli_json_count(report->steps));
+    json_object_set_new(json, "takes", cli_json_count(report->takes));
+    json_object_set_new(json, "refused", cli_json_count(report->refused));
+    json_object_set_new(json, "rows", cli_json_count(report->rows));
+    json_object_set_new(json, "rows_failed", cli_json_count(report->rows_failed));
+    json_object_set_new(json, "first_failed",
+                        report->rows_failed > 0 ? cli_json_count(report->first_failed.step)
+                                                : json_null());
+#define FIELD(name, text) json_object_set_new(json, #name, cli_json_count(stats->name));
+    WEIR_CACHE_STATS_LIST(FIELD)
+#undef FIELD
+    return json;
+}
+
+static void print_replay(const trace_job *job, const weir_replay_report *report)
+{
+    const weir_cache_stats *stats = &report->stats;
+    char a[CLI_FIGURE], b[CLI_FIGURE], c[CLI_FIGURE];
+    const char *policy =
+        job->replay.policy != NULL ? job->replay.policy : weir_trace_info_get(job->trace).policy;
+    printf("%s%s%s: %" PRIu64 " steps under %s\n", cli_bold(stdout), job->path, cli_plain(stdout),
+           report->steps, policy);
+    printf("  takes        %" PRIu64 ", %" PRIu64 " of them hits (%.4f), %" PRIu64 " refused\n",
+           report->takes, stats->hits,
+           report->takes > 0 ? (double)stats->hits / (double)report->takes : 0.0, report->refused);
+    printf("  evictions    %" PRIu64 " (%s)\n", stats->evictions,
+           cli_bytes(stats->evicted_bytes, a, sizeof a));
+    printf("  at the end   live %s, idle %s; cache_limit %s",
+           cli_bytes(stats->live_bytes, a, sizeof a), cli_bytes(stats->idle_bytes, b, sizeof b),
+           cli_bytes(stats->cache_limit_bytes, c, sizeof c));
+    printf(stats->auto_limit_bytes != 0 ? " (auto)\n" : "\n");
+    printf("  peaks        live %s, held %s\n", cli_bytes(stats->live_peak_bytes, a, sizeof a),
+           cli_bytes(stats->held_peak_bytes, b, sizeof b));
+    if (report->rows > 0)
+        printf("  rows         %" PRIu64 " of %" PRIu64 " as recorded\n",
+               report->rows - report->rows_failed, report->rows);
+}
+
+static int replay(trace_job *job)
+{
+    weir_replay_report report;
+    if (job->steps)
+        job->replay.step = print_step;
+    weir_err err = weir_trace_replay(job->trace, &job->replay, &report);
+    if (err != WEIR_OK)
+        return cli_fail_weir(err);
+    note_cut(job);
+    int status = 0;
+    if (job->json)
+        status = cli_json_print(replay_json(job, &report), 0);
+    else if (!job->steps)
+        print_replay(job, &report);
+    const weir_trace_step *failed = &report.first_failed;
+    if (report.rows_failed > 0)
+        status = cli_fail(
+            1,
+            "%s: step %" PRIu64 " (%s): live %" PRIu64 ", idle %" PRIu64 " found; live %" PRIu64
+            ", idle %" PRIu64 " recorded; %" PRIu64 " of %" PRIu64 " rows differ",
+            job->path, failed->step, op_name(failed->op), report.found_live, report.found_idle,
+            failed->live, failed->idle, report.rows_failed, report.rows);
+    return cli_finish(status);
+}
+
+/* ---- tune ------------------------------------------------------------------------------------------------- */
+
+static json_t *tune_json(const weir_tune_report *report)
+{
+    json_t *points = json_array();
+    for (size_t i = 0; i < report->point_count; i++)
+        json_array_append_new(points,
+                              json_pack("{s:o, s:o, s:o}", "limit_bytes",
+                                        cli_json_count(report->points[i].limit), "distance_rate",
+                                        cli_json_real(report->points[i].distance_rate), "hit_rate",
+                                        cli_json_real(report->points[i].replay_rate)));
+    return json_pack(
+        "{s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "policy",
+        cli_json_text(report->policy), "takes", cli_json_count(report->takes), "wanted_rate",
+        cli_json_real(report->wanted_rate), "reachable", report->reachable, "best_rate",
+        cli_json_real(report->best_rate), "limit_bytes", cli_json_count(report->limit), "hit_rate",
+        cli_json_real(report->limit_rate), "below_rate", cli_json_real(report->below_rate),
+        "distance_limit_bytes", cli_json_count(report->distance_limit), "replays",
+        cli_json_count(report->replays), "points", points);
+}
+
+static void print_tune(const trace_job *job, const weir_tune_report *report)
+{
+    char text[CLI_FIGURE];
+    cli_table *table = cli_table_create(">cache_limit|>bytes|>by distance|>replayed|");
+    for (size_t i = 0; i < report->point_count; i++) {
+        const weir_tune_point *point = &report->points[i];
+        cli_table_cell(table, "%s", cli_bytes(point->limit, text, sizeof text));
+        if (point->limit == WEIR_NO_LIMIT)
+            cli_table_cell(table, "%s", "");
+        else
+            cli_table_cell(table, "%" PRIu64, point->limit);
+        cli_table_cell(table, "%.4f", point->distance_rate);
+        cli_table_cell(table, "%.4f", point->replay_rate);
+        cli_table_cell(table, "%s", point->limit == report->limit ? "<" : "");
+    }
+    printf("%s%s%s: hit rate of %" PRIu64 " takes under %s\n\n", cli_bold(stdout), job->path,
+           cli_plain(stdout), report->takes, report->policy);
+    cli_table_print(table, stdout);
+    cli_table_destroy(table);
+    putchar('\n');
+    if (!report->reachable)
+        printf("no limit serves %g of the takes: without one it is %.4f; %g of that needs\n",
+               report->wanted_rate, report->best_rate, report->wanted_rate);
+    printf("cache_limit: %" PRIu64 " B (%s) serves %.4f", report->limit,
+           cli_bytes(report->limit, text, sizeof text), report->limit_rate);
+    if (report->limit > 0)
+        printf("; one byte less serves %.4f", report->below_rate);
+    printf("\n");
+}
+
+static int tune(trace_job *job)
+{
+    weir_tune_report report;
+    weir_err err = weir_trace_tune(job->trace, job->replay.policy, job->hit_rate, &report);
+    if (err != WEIR_OK)
+        return cli_fail_weir(err);
+    note_cut(job);
+    int status = report.reachable ? 0 : 5;
+    if (job->json)
+        return cli_json_print(tune_json(&report), status);
+    print_tune(job, &report);
+    return cli_finish(status);
+}
+
+/* ---- options ------------------------------------------------------------------------------------------------ */
+
+static const struct argp_option replay_options[] = {
+    {"policy", OPT_POLICY, "NAME", 0, "policy of the cache; else the trace's own", 0},
+    {"cache-limit", CLI_OPT_CACHE, "BYTES|auto", 0, "at the start; else the trace's own", 0},
+    {"memory-limit", CLI_OPT_MEMORY, "BYTES", 0, "throughout; else none", 0},
+    {"fixed", OPT_FIXED, 0, 0, "leave out the changes of cache_limit that the trace has", 0},
+    {"steps", OPT_STEPS, 0, 0, "print step,live,idle after each step", 0},
+    {"json", CLI_OPT_JSON, 0, 0, "figures as JSON", 0},
+    {0}};
+
+static const struct argp_option tune_options[] = {
+    {"policy", OPT_POLICY, "NAME", 0, "policy of the cache; else the trace's own", 0},
+    {"hit-rate", OPT_HIT_RATE, "RATE", 0, "share of takes to be served from idle; default 0.99", 0},
+    {"json", CLI_OPT_JSON, 0, 0, "figures as JSON", 0},
+    {0}};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    trace_job *job = state->input;
+    switch (key) {
+    case OPT_POLICY:
+        job->replay.policy = text;
+        return 0;
+    case CLI_OPT_CACHE:
+        job->replay.cache_limit = strcmp(text, "auto") == 0
+                                      ? WEIR_LIMIT_AUTO
+                                      : cli_option_bytes(state, "--cache-limit", text);
+        return 0;
+    case CLI_OPT_MEMORY:
+        job->replay.memory_limit = cli_option_bytes(state, "--memory-limit", text);
+        return 0;
+    case OPT_FIXED:
+        job->replay.fixed = true;
+        return 0;
+    case OPT_STEPS:
+        job->steps = true;
+        return 0;
+    case OPT_HIT_RATE:
+        job->hit_rate = cli_option_quantity(state, "--hit-rate", text, WEIR_PLAIN, 0);
+        if (job->hit_rate > 1)
+            argp_failure(state, 2, 0, "--hit-rate: found %s; 0 to 1 are allowed", text);
+        return 0;
+    case CLI_OPT_JSON:
+        job->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0)
+            argp_error(state, "one FILE is wanted, '%s' is one too many", text);
+        job->path = text;
+        return 0;
+    case ARGP_KEY_END:
+        if (job->path == NULL)
+            argp_error(state, "a FILE is needed");
+        if (job->steps && job->json)
+            argp_failure(state, 2, 0, "--steps and --json would both write to standard output");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int
+trace_job_command(int argc, char **argv, const struct argp *argp, int (*work)(trace_job *))
+{
+    trace_job *job = cli_alloc(1, sizeof *job);
+    job->replay = weir_replay_options_default();
+    job->hit_rate = 0.99;
+    int status = cli_parse(argp, argc, argv, job);
+    if (status < 0) {
+        cli_signals_set();
+        status = open_trace(job);
+        if (status == 0)
+            status = work(job);
+    }
+    weir_trace_close(job->trace);
+    free(job);
+    return status;
+}
+
+static int replay_command(int argc, char **argv)
+{
+    static const struct argp argp = {
+        replay_options,
+        parse,
+        "FILE",
+        "Puts a trace through a cache again, under any policy and limit, and says what stands at "
+        "the "
+        "end. FILE is of weir trace record, or a recorded run of MLX "
+        "(step,op,slot,bytes,active,cached), whose rows are compared.\v"
+        "Exit status: 0 done, 1 a row differs (the first is named), 2 usage, 4 no trace, 7 cannot "
+        "be "
+        "read.",
+        NULL,
+        NULL,
+        NULL};
+    return trace_job_command(argc, argv, &argp, replay);
+}
+
+static int tune_command(int argc, char **argv)
+{
+    static const struct argp argp = {
+        tune_options,
+        parse,
+        "FILE",
+        "Says how hit rate depends on cache_limit for a trace, by stack distance and replayed, and "
+        "names the smallest limit that reaches the wanted rate: replayed there and one byte "
+        "below.\v"
+        "Exit status: 0 done, 5 no limit reaches the rate (then that share of what can be hit is "
+        "looked for), 2 usage, 4 no trace, 7 cannot be read.",
+        NULL,
+        NULL,
+        NULL};
+    return trace_job_command(argc, argv, &argp, tune);
+}
+
+/* ---- the command -------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    int (*function)(int argc, char **argv);
+    const char *summary;
+} commands[] = {
+    {"record", record_command, "takes and gives of a run into a file"},
+    {"replay", replay_command, "what they become under a policy and limit"},
+    {"tune", tune_command, "which cache_limit a hit rate needs"},
+};
+#define COMMANDS (sizeof commands / sizeof commands[0])
+
+static int print_help(FILE *file, int status)
+{
+    fprintf(file, "%sUsage:%s weir trace COMMAND [OPTION...] FILE\n\n%sCommands:%s\n",
+            cli_bold(file), cli_plain(file), cli_bold(file), cli_plain(file));
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(file, "  %s%-7s%s %s\n", cli_bold(file), commands[i].name, cli_plain(file),
+                commands[i].summary);
+    fputs("\nweir trace COMMAND --help lists the options of a command.\n", file);
+    return file == stdout ? cli_finish(status) : status;
+}
+
+int trace_command(int argc, char **argv)
+{
+    const char *names[COMMANDS];
+    const char *name = argc > 1 ? argv[1] : NULL;
+    for (size_t i = 0; i < COMMANDS; i++) {
+        names[i] = commands[i].name;
+        if (cli_docs == NULL && (name == NULL || strcmp(name, names[i]) != 0))
+            continue;
+        char *shown = cli_text("weir trace %s", names[i]);
+        char **arguments = cli_alloc((size_t)argc + 1, sizeof *arguments);
+        arguments[0] = shown;
+        for (int j = 2; j < argc; j++)
+            arguments[j - 1] = argv[j];
+        int status = commands[i].function(argc > 1 ? argc - 1 : 1, arguments);
+        free(arguments);
+        free(shown);
+        if (cli_docs == NULL)
+            return status;
+    }
+    if (cli_docs != NULL)
+        return 0;
+    if (name == NULL)
+        return print_help(stderr, 2);
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-?") == 0 || strcmp(name, "-h") == 0)
+        return print_help(stdout, 0);
+    const char *nearest = cli_nearest(name, names, COMMANDS);
+    return cli_fail(2, "no command 'trace %s'; %s%s", name,
+                    nearest != NULL ? "did you mean " : "there are record, replay and tune",
+                    nearest != NULL ? nearest : "");
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pages.h: the inside of policy `pages`: spaces, granules, runs.
+ *
+ * A space is one reserved range of addresses. It is covered without a gap by runs: buffers, free bytes that
+ * are committed, and bytes that are not. Runs begin and end at units of 4 KiB and stand in the order of
+ * their addresses. What is committed and decommitted is the granule, 64 KiB to 2 MiB; a granule with any
+ * live byte counts as live.
+ *
+ *   granules   |        |        |        |        |        |
+ *   runs       [ LIVE ][ FREE ][LIVE][     FREE    ][ NONE   ...
+ *                         pinned                idle: the granules with no live byte
+ *
+ * All under the cache's lock but weiri_pages_commit, _decommit and _grow.
+ */
+#ifndef WEIRI_PAGES_H
+#define WEIRI_PAGES_H
+
+#include "cache/front.h"
+#include "cache/idle.h"
+#include "cache/policy.h"
+
+#define WEIRI_UNIT 4096
+
+typedef enum weiri_run_kind {
+    WEIRI_RUN_LIVE = 1, /* a buffer in a user's hands */
+    WEIRI_RUN_SLAB,     /* as live: holds small buffers */
+    WEIRI_RUN_CLAIMED,  /* to be live; some of its granules are being committed */
+    WEIRI_RUN_QUICK,    /* free, committed, not joined with its neighbours yet: in the front */
+    WEIRI_RUN_FREE,     /* free, committed: in the tree `ready` */
+    WEIRI_RUN_NONE,     /* not committed, whole granules: in the tree `none` */
+    WEIRI_RUN_LEAVING,  /* whole granules, being decommitted */
+    WEIRI_RUN_SMALL     /* no run: a small buffer, part of a slab */
+} weiri_run_kind;
+
+typedef enum weiri_granule_state {
+    WEIRI_GRANULE_NONE,
+    WEIRI_GRANULE_COMMITTING,
+    WEIRI_GRANULE_READY,
+    WEIRI_GRANULE_LEAVING
+} weiri_granule_state;
+
+/* Its record serves the run that begins where the granule does, where the pool need not: so drop() can
+ * cut an idle granule out of a run without asking for records. */
+typedef struct weiri_granule {
+    weiri_record record;
+    weiri_record *first; /* lowest run that begins in it; NULL = covered by one from before */
+    struct weiri_granule *newer, *older; /* while idle: in the order of use */
+    uint32_t live_units;
+    uint32_t state; /* weiri_granule_state */
+} weiri_granule;
+
+typedef struct weiri_space {
+    void *range; /* of the heap */
+    size_t range_bytes;
+    char *base;           /* first granule: range, aligned */
+    size_t granules;      /* that it has addresses for */
+    weiri_granule *table; /* a range of the book heap, committed as far as it is needed */
+    size_t table_bytes;
+    size_t table_committed;
+    size_t used; /* granules that have a place in the table, and are covered by runs */
+} weiri_space;
+
+#define WEIRI_SPACES        4
+#define WEIRI_SMALL_CLASSES 14
+
+typedef struct weiri_pages {
+    weiri_policy policy; /* first */
+    size_t granule;      /* bytes, a power of two */
+    uint32_t shift;
+    uint32_t space_count;
+    weiri_space spaces[WEIRI_SPACES];
+    weiri_space grown;      /* of the one weiri_pages_grow at work, until it is settled */
+    weiri_tree ready, none; /* by size, then address */
+    weiri_front front;
+    weiri_granule *newest, *oldest;           /* idle granules */
+    uint64_t live_granules;                   /* or claimed */
+    uint64_t live_bytes;                      /* of runs in them that are in use */
+    weiri_record *slabs[WEIRI_SMALL_CLASSES]; /* with a free place; linked by left and right */
+} weiri_pages;
+
+static inline weiri_pages *weiri_pages_of(weiri_policy *policy)
+{
+    return (weiri_pages *)(void *)policy;
+}
+
+static inline weiri_space *weiri_space_of(weiri_pages *p, const weiri_record *run)
+{
+    return &p->spaces[run->space];
+}
+
+static inline char *weiri_run_start(const weiri_record *run)
+{
+    return run->buffer.memory;
+}
+
+static inline char *weiri_run_end(const weiri_record *run)
+{
+    return weiri_run_start(run) + run->buffer.bytes;
+}
+
+/* The granule that holds an address. */
+static inline weiri_granule *
+weiri_granule_of(const weiri_pages *p, const weiri_space *space, const char *at)
+{
+    return &space->table[(size_t)(at - space->base) >> p->shift];
+}
+
+static inline char *
+weiri_granule_start(const weiri_pages *p, const weiri_space *space, const weiri_granule *granule)
+{
+    return space->base + ((size_t)(granule - space->table) << p->shift);
+}
+
+static inline bool weiri_at_granule(const weiri_pages *p, const weiri_space *space, const char *at)
+{
+    return ((size_t)(at - space->base) & (p->granule - 1)) == 0;
+}
+
+/* ---- runs.c -------------------------------------------------------------------------------- */
+
+/* Cuts a run that stands in no tree at `at`; returns the upper part, of the same kind, in the granule's
+ * record where one begins there, else in `spare`. */
+weiri_record *weiri_run_split(weiri_pages *p, weiri_record *run, char *at, weiri_record *spare);
+/* Makes a run that stands in no tree FREE or NONE and joins it with neighbours of its kind; returns what
+ * came of it. */
+weiri_record *weiri_run_free(weiri_pages *p, weiri_record *run, weiri_run_kind kind);
+/* Joins two neighbours that stand in no tree; the upper one's record is gone. */
+void weiri_run_join(weiri_pages *p, weiri_record *lower, weiri_record *upper);
+/* Takes a FREE or NONE run out of its tree. */
+void weiri_run_lift(weiri_pages *p, weiri_record *run);
+/* The run that covers a granule's first byte. */
+weiri_record *weiri_run_covering(weiri_pages *p, weiri_space *space, weiri_granule *granule);
+/* Joins all of the front. */
+void weiri_runs_join_front(weiri_pages *p);
+/* Claims [start, start + bytes) from `first`, the free run that holds start, and those above it, for
+ * `record`; `spare` for what is left above, back in the pool where it was not needed. Granules that are
+ * not committed are claimed whole: the record covers them until weiri_run_settle cuts off the rest. */
+void weiri_run_carve(weiri_pages *p,
+                     weiri_record *first,
+                     char *start,
+                     size_t bytes,
+                     weiri_record *record,
+                     weiri_record *spare);
+void weiri_run_settle(weiri_pages *p, weiri_record *record);
+/* Back to free runs, as the granules' states say. */
+void weiri_run_uncarve(weiri_pages *p, weiri_record *record);
+/* A new run [start, end) of kind NONE at the end of a space. */
+void weiri_run_append(weiri_pages *p, weiri_space *space, char *start, char *end);
+
+/* ---- granules.c ---------------------------------------------------------------------------- */
+
+/* Counts bytes as live; returns how many were idle. *ret_from_heap: how many must be committed. */
+uint64_t weiri_granules_use(
+    weiri_pages *p, weiri_space *space, char *start, size_t bytes, uint64_t *ret_from_heap);
+/* The opposite; returns how many bytes are idle now. first_to_go: they go before all others. */
+uint64_t weiri_granules_unuse(
+    weiri_pages *p, weiri_space *space, char *start, size_t bytes, bool first_to_go);
+/* What use() would say. */
+uint64_t weiri_granules_missing(const weiri_pages *p,
+                                const weiri_space *space,
+                                const char *start,
+                                size_t bytes);
+void weiri_granule_idle(weiri_pages *p, weiri_granule *granule, bool first_to_go);
+void weiri_granule_not_idle(weiri_pages *p, weiri_granule *granule);
+void weiri_granules_mark(weiri_pages *p,
+                         const weiri_record *run,
+                         weiri_granule_state from,
+                         weiri_granule_state to);
+/* No lock. What is marked COMMITTING of a claimed run; all or nothing. */
+weir_err weiri_granules_commit(weiri_pages *p, weiri_record *run);
+/* No lock. */
+weir_err weiri_granules_decommit(weiri_pages *p, weiri_record *run);
+/* Bytes of book-keeping that addresses for a run of so many bytes take, or 0 where they cannot be had. */
+uint64_t weiri_pages_growth(const weiri_pages *p, size_t bytes);
+/* No lock, one at a time; and under it, what came of it. */
+weir_err weiri_pages_grow(weiri_policy *policy, uint64_t book);
+void weiri_pages_grown(weiri_policy *policy);
+void weiri_pages_fini(weiri_policy *policy);
+
+/* ---- small.c ------------------------------------------------------------------------------- */
+
+#define WEIRI_SMALL_MAX 2048
+
+/* The class of a small request, and what it occupies. */
+size_t weiri_small_class(size_t bytes);
+size_t weiri_small_bytes(size_t class);
+/* A place in a slab that is committed. False: there is none. */
+bool weiri_small_place(weiri_pages *p, size_t class, weiri_record *record);
+/* Makes a claimed run of a unit a slab for record; and gives record its first place once it is there. */
+void weiri_slab_make(weiri_record *slab, size_t class, weiri_record *record);
+void weiri_slab_open(weiri_pages *p, weiri_record *slab, weiri_record *record);
+/* Takes a place back; true: the slab is empty, and off its list. */
+bool weiri_small_put(weiri_pages *p, weiri_record *record);
+/* A bit for each place of a slab. */
+uint64_t weiri_slab_places(const weiri_record *slab);
+
+/* ---- pages_check.c ------------------------------------------------------------------------- */
+
+weir_err weiri_pages_check(weiri_policy *policy, uint64_t *ret_live, uint64_t *ret_idle);
+
+#endif

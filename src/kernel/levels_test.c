@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * levels_test.c: every kernel of this machine's levels against one line of arithmetic a value or a plain
+ * loop: any count (tails), in place, and levels against each other (S1, S2).
+ */
+#include "kernel/kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "testing.h"
+
+enum { MOST = 300 };
+
+static double random_value(uint64_t *seed)
+{
+    return (double)(testing_random(seed) >> 40) * 0x1p-20 - 8.0;
+}
+
+/* What has no sum in it gives the same bits at every level, out of place and in place, wherever it starts
+ * and ends. */
+static void values_do_not_depend_on_place(void **state)
+{
+    (void)state;
+    uint64_t seed = testing_seed("elementwise");
+    const weiri_kernels *base = weiri_kernels_at(0);
+    float in32[MOST], a32[MOST], b32[MOST];
+    double in64[MOST], a64[MOST], b64[MOST], factors[MOST], offsets[MOST];
+    for (size_t level = 0; weiri_kernels_at(level) != NULL; level++) {
+        const weiri_kernels *k = weiri_kernels_at(level);
+        for (size_t round = 0; round < 200; round++) {
+            size_t count = (size_t)(testing_random(&seed) >> 8) % MOST;
+            for (size_t i = 0; i < MOST; i++) {
+                in64[i] = random_value(&seed);
+                in32[i] = (float)in64[i];
+                factors[i] = random_value(&seed);
+                offsets[i] = random_value(&seed);
+            }
+#define BOTH(name, ...)                                                                            \
+    do {                                                                                           \
+        base->name##_f32(in32, a32, count, ##__VA_ARGS__);                                         \
+        memcpy(b32, in32, sizeof b32);                                                             \
+        k->name##_f32(b32, b32, count, ##__VA_ARGS__);                                             \
+        assert_memory_equal(a32, b32, count * sizeof *a32);                                        \
+        assert_memory_equal(b32 + count, in32 + count, (MOST - count) * sizeof *b32);              \
+        base->name##_f64(in64, a64, count, ##__VA_ARGS__);                                         \
+        memcpy(b64, in64, sizeof b64);                                                             \
+        k->name##_f64(b64, b64, count, ##__VA_ARGS__);                                             \
+        assert_memory_equal(a64, b64, count * sizeof *a64);                                        \
+        assert_memory_equal(b64 + count, in64 + count, (MOST - count) * sizeof *b64);              \
+    } while (0)
+            BOTH(copy);
+            BOTH(abs);
+            BOTH(square);
+            BOTH(reciprocal);
+            BOTH(scale, 0.3);
+            BOTH(clip, -1, 2);
+            BOTH(linear, factors, offsets);
+            for (size_t i = 0; i < MOST; i++) { /* where roots and logarithms are numbers */
+                in64[i] = fabs(in64[i]) + 0.1;
+                in32[i] = (float)in64[i];
+            }
+            BOTH(root);
+            BOTH(log, 2.0, -INFINITY);
+            BOTH(power, 1.3);
+        }
+    }
+}
+
+/* NumPy's tree, by recursion as it is described. */
+static float tree(const float *row, size_t count)
+{
+    if (count < 8) {
+        float sum = 0.0f;
+        for (size_t i = 0; i < count; i++) {
+            sum += row[i];
+        }
+        return sum;
+    }
+    if (count <= 128) {
+        float s[8] = {0};
+        size_t i = 0;
+        for (; i + 8 <= count; i += 8) {
+            for (size_t j = 0; j < 8; j++) {
+                s[j] += row[i + j];
+            }
+        }
+        float sum = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
+        for (; i < count; i++) {
+            sum += row[i];
+        }
+        return sum;
+    }
+    size_t half = count / 2;
+    half -= half % 8;
+    return tree(row, half) + tree(row + half, count - half);
+}
+
+static void sums_follow_the_tree(void **state)
+{
+    (void)state;
+    enum { LONGEST = 1100 };
+    uint64_t seed = testing_seed("sums");
+    static float row[LONGEST], out[LONGEST];
+    for (size_t level = 0; weiri_kernels_at(level) != NULL; level++) {
+        const weiri_kernels *k = weiri_kernels_at(level);
+        for (size_t count = 1; count <= LONGEST; count++) {
+            for (size_t i = 0; i < count; i++) {
+                row[i] = (float)random_value(&seed) + 1000.0f;
+            }
+            float sum = tree(row, count), mean = sum / (float)count;
+            assert_true(k->sum_f32(row, count) == sum);
+            assert_int_equal(k->reference_f32(row, out, 1, count, 2.0), 1);
+            for (size_t i = 0; i < count; i++) {
+                assert_true(out[i] == (row[i] - mean) * 2.0f);
+            }
+            row[count / 2] = NAN;
+            assert_int_equal(k->reference_f32(row, out, 1, count, 2.0), 0);
+        }
+    }
+}
+
+/* Sections of every form and number against the difference equation. */
+static void sections_follow_the_equation(void **state)
+{
+    (void)state;
+    enum { FRAMES = 200, STRIDE = WEIRI_BLOCK + 3 };
+    uint64_t seed = testing_seed("sections");
+    static double in[FRAMES * STRIDE], out[FRAMES * STRIDE];
+    static float in32[FRAMES * STRIDE], out32[FRAMES * STRIDE];
+    for (size_t level = 0; weiri_kernels_at(level) != NULL; level++) {
+        for (int kind = WEIRI_SOS_GENERAL; kind <= WEIRI_SOS_BAND; kind++) {
+            for (size_t sections = 1; sections <= WEIRI_SOS_MAX; sections++) {
+                const weiri_kernels *k = weiri_kernels_at(level);
+                weiri_sos_params params = {.kind = kind, .sections = sections, .gain = 0.7};
+                double state64[2 * WEIRI_SOS_MAX * WEIRI_BLOCK] = {0};
+                double state32[2 * WEIRI_SOS_MAX * WEIRI_BLOCK] = {0};
+                for (size_t s = 0; s < sections; s++) {
+                    double radius = 0.9 + (double)s * 0.005, angle = 0.2 + 0.2 * (double)s;
+                    params.coefs[s][0] = kind == WEIRI_SOS_BAND ? 0.0 : 0.3 + 0.1 * (double)s;
+                    params.coefs[s][1] = kind == WEIRI_SOS_BAND     ? -1.0
+                                         : kind == WEIRI_SOS_CIRCLE ? 1.0
+                                                                    : 0.4;
+                    params.coefs[s][2] = 2.0 * radius * cos(angle);
+                    params.coefs[s][3] = -radius * radius;
+                }
+                for (size_t i = 0; i < FRAMES * STRIDE; i++) {
+                    in32[i] = (float)random_value(&seed);
+                    in[i] = (double)in32[i];
+                }
+                k->sos_f64(&params, state64, in, STRIDE, out, STRIDE, FRAMES);
+                k->sos_f32(&params, state32, in32, STRIDE, out32, STRIDE, FRAMES);
+                assert_memory_equal(state32, state64, sizeof state64);
+                for (size_t c = 0; c < WEIRI_BLOCK; c++) {
+                    double x[FRAMES];
+                    double largest = 1.0;
+                    for (size_t f = 0; f < FRAMES; f++) {
+                        x[f] = in[f * STRIDE + c] * params.gain;
+                    }
+                    for (size_t s = 0; s < sections; s++) {
+                        const double *p = params.coefs[s];
+                        double x1 = 0, x2 = 0, y1 = 0, y2 = 0;
+                        for (size_t f = 0; f < FRAMES; f++) {
+                            double y = x[f] + p[0] * x1 + p[1] * x2 + p[2] * y1 + p[3] * y2;
+                            x2 = x1;
+                            x1 = x[f];
+                            y2 = y1;
+                            y1 = y;
+                            x[f] = y;
+                            largest = fabs(y) > largest ? fabs(y) : largest;
+                        }
+                    }
+                    for (size_t f = 0; f < FRAMES; f++) {
+                        assert_true(fabs(out[f * STRIDE + c] - x[f]) < 1e-11 * largest);
+                        assert_true(out32[f * STRIDE + c] == (float)out[f * STRIDE + c]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_do_not_depend_on_place),
+        cmocka_unit_test(sums_follow_the_tree),
+        cmocka_unit_test(sections_follow_the_equation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
