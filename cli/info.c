@@ -52,6 +52,13 @@ static const struct argp info_argp = {
 
 /* ---- JSON ------------------------------------------------------------------------------------------ */
 
+/* Channels, of which labels, units and scales have one each; where no dimension is called so, columns. */
+static uint64_t channel_count(const weir_spec *spec)
+{
+    int dim = weir_spec_dim(spec, "ch");
+    return dim > 0 ? spec->dims[dim].size : weir_spec_columns(spec);
+}
+
 static const char *channel_label(const weir_spec *spec, uint64_t channel)
 {
     int dim = weir_spec_dim(spec, "ch");
@@ -64,7 +71,7 @@ static json_t *info_json(const weir_source_info *info)
     const weir_spec *spec = &info->spec;
     json_t *json = json_object(), *channels = json_array(), *segments = json_array(),
            *notices = json_array();
-    for (uint64_t i = 0; i < weir_spec_columns(spec); i++) {
+    for (uint64_t i = 0; i < channel_count(spec); i++) {
         json_t *row = json_object();
         char number[24];
         const char *label = channel_label(spec, i);
@@ -111,7 +118,7 @@ static void put_field(const char *name)
 static void print_channels(const weir_source_info *info)
 {
     const weir_spec *spec = &info->spec;
-    uint64_t columns = weir_spec_columns(spec);
+    uint64_t columns = channel_count(spec);
     put_field("channels");
     printf("%llu", (unsigned long long)columns);
     for (uint64_t i = 0; i < columns && i < LABELS_SHOWN; i++) {
@@ -127,7 +134,7 @@ static void print_channels(const weir_source_info *info)
 static void print_units(const weir_source_info *info)
 {
     const weir_spec *spec = &info->spec;
-    uint64_t columns = weir_spec_columns(spec);
+    uint64_t columns = channel_count(spec);
     bool same = true;
     put_field("values");
     printf("%s", weir_dtype_name(spec->dtype));

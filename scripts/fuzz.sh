@@ -15,7 +15,7 @@ if ! command -v clang >/dev/null 2>&1; then
     exit 0
 fi
 CC=clang CFLAGS=-O1 scripts/build.sh build-fuzz -DCMAKE_BUILD_TYPE=Debug -DWEIR_FUZZ=ON -DWEIR_TESTS=OFF \
-    -DWEIR_BENCH=OFF -DWEIR_CLI=OFF -DWEIR_SANITIZE=address,undefined -- fuzz
+    -DWEIR_BENCH=OFF -DWEIR_CLI=OFF -DWEIR_SANITIZE=address,undefined -DWEIR_WERROR=OFF -- fuzz
 for source in tests/fuzz/*.c; do
     name=$(basename "$source" .c)
     echo "== fuzz $name, $seconds s =="

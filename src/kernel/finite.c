@@ -4,13 +4,16 @@
  */
 #include "kernel/kernel.h"
 
+/* Sums side by side: enough that the adder is never waited for (with 16: 5 us for 300 x 256 f32, now 3). */
+enum { SUMS = 64 };
+
 /* 0 * x is 0 for finite x and NaN else. Integers would do too, but cost the same and a line more. */
 bool WEIRI_K(finite_f32)(const float *values, size_t count)
 {
-    float lanes[WEIRI_LANES] = {0};
+    float lanes[SUMS] = {0};
     size_t i = 0;
-    for (; i + WEIRI_LANES <= count; i += WEIRI_LANES) {
-        for (size_t j = 0; j < WEIRI_LANES; j++) {
+    for (; i + SUMS <= count; i += SUMS) {
+        for (size_t j = 0; j < SUMS; j++) {
             lanes[j] += 0.0f * values[i + j];
         }
     }
@@ -18,7 +21,7 @@ bool WEIRI_K(finite_f32)(const float *values, size_t count)
         lanes[0] += 0.0f * values[i];
     }
     float sum = 0.0f;
-    for (size_t j = 0; j < WEIRI_LANES; j++) {
+    for (size_t j = 0; j < SUMS; j++) {
         sum += lanes[j];
     }
     return sum == 0.0f;
@@ -26,10 +29,10 @@ bool WEIRI_K(finite_f32)(const float *values, size_t count)
 
 bool WEIRI_K(finite_f64)(const double *values, size_t count)
 {
-    double lanes[WEIRI_LANES] = {0};
+    double lanes[SUMS / 2] = {0};
     size_t i = 0;
-    for (; i + WEIRI_LANES <= count; i += WEIRI_LANES) {
-        for (size_t j = 0; j < WEIRI_LANES; j++) {
+    for (; i + SUMS / 2 <= count; i += SUMS / 2) {
+        for (size_t j = 0; j < SUMS / 2; j++) {
             lanes[j] += 0.0 * values[i + j];
         }
     }
@@ -37,7 +40,7 @@ bool WEIRI_K(finite_f64)(const double *values, size_t count)
         lanes[0] += 0.0 * values[i];
     }
     double sum = 0.0;
-    for (size_t j = 0; j < WEIRI_LANES; j++) {
+    for (size_t j = 0; j < SUMS / 2; j++) {
         sum += lanes[j];
     }
     return sum == 0.0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * reduce.c: one value a column from a run of frames: sum, extreme, where it is, spread, area, median.
+ * reduce.c: one value a column from a run of frames: sum, extreme, where it is, spread, area.
  * Each takes up the state of the frames before and goes on in the order of time, so that the cut does
  * not show (S1). A sample that is not finite is left out (S5). What state means, and the last step (a
  * mean from a sum), is unit/reduce.c's.
@@ -13,7 +13,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #define D WEIRI_VECTOR_DOUBLES
 
@@ -54,7 +53,6 @@ WEIRI_INLINE bits at_most(weiri_vd value, double most)
 #define T_BITS       32
 #define T_MAX        FLT_MAX
 #define T_INDEX      int32_t
-#define T_KEY        uint32_t
 #include "kernel/reduce_body.h"
 #undef NAME
 #undef T
@@ -62,7 +60,6 @@ WEIRI_INLINE bits at_most(weiri_vd value, double most)
 #undef T_BITS
 #undef T_MAX
 #undef T_INDEX
-#undef T_KEY
 
 #define NAME(kernel) WEIRI_JOIN(weiri_k_##kernel##_f64, WEIRI_LEVEL)
 #define T            double
@@ -70,5 +67,4 @@ WEIRI_INLINE bits at_most(weiri_vd value, double most)
 #define T_BITS       64
 #define T_MAX        DBL_MAX
 #define T_INDEX      int64_t
-#define T_KEY        uint64_t
 #include "kernel/reduce_body.h"

@@ -124,7 +124,7 @@ static double physical(int s, int count)
 
 static void check_two(weir_source *source, size_t tile, uint64_t seed, bool counts)
 {
-    recorded all;
+    recorded all = {0};
     assert_ok(read_source(source, tile, seed, &all));
     assert_int_equal(all.frames, RECORDS * 10);
     assert_int_equal(all.columns, 2);
@@ -186,7 +186,7 @@ static void one_of_many_and_time(void **state)
     options.duration_s = 1;
     weir_source *source = NULL;
     assert_ok(weir_recording_open(make(&m, "t.edf"), &options, &source));
-    recorded all;
+    recorded all = {0};
     assert_ok(read_source(source, 3, 0, &all));
     assert_int_equal(all.frames, 4);
     assert_int_equal(all.first_index, 3);
@@ -216,7 +216,7 @@ static void wide_values(void **state)
     weir_source *source = NULL;
     assert_ok(weir_recording_open(make(&m, "w.edf"), &options, &source));
     assert_int_equal(source->ops->info(source)->spec.dtype, WEIR_F64);
-    recorded all;
+    recorded all = {0};
     assert_ok(read_source(source, 100, 0, &all));
     for (int t = 0; t < RECORDS * 10; t++) {
         double expected = (count_of(0, t) + 32768.0) * 25 / 65535 + 175921;
@@ -303,7 +303,7 @@ static void damaged_tail(void **state)
     const weir_source_info *info = source->ops->info(source);
     assert_int_equal(info->frames, 50);
     assert_non_null(strstr(info->notices[0], "53 of its 60 bytes"));
-    recorded all;
+    recorded all = {0};
     assert_ok(read_source(source, 100, 0, &all));
     assert_int_equal(all.frames, 50);
     recorded_free(&all);
@@ -462,7 +462,7 @@ static void large_records(void **state)
     uint64_t plan = 0;
     assert_ok(source->ops->plan(source, 300, &plan));
     assert_true(plan <= 1024 * 1024);
-    recorded all;
+    recorded all = {0};
     assert_ok(read_source(source, 300, 0, &all));
     assert_int_equal(all.frames, N);
     for (size_t i = 0; i < (size_t)N * S; i++) {
@@ -495,7 +495,7 @@ static void from_a_pipe(void **state)
         const weir_source_info *info = source->ops->info(source);
         assert_true(info->frames == WEIR_FRAMES_UNKNOWN);
         if (cut) {
-            recorded all;
+            recorded all = {0};
             assert_ok(read_source(source, 100, 0, &all));
             assert_int_equal(all.frames, 50);
             assert_non_null(strstr(source->ops->info(source)->notices[0], "53 of its 60 bytes"));

@@ -306,9 +306,6 @@ static weir_err npy_open(weiri_reader *reader)
         err = weiri_fail(WEIR_E_USAGE, "%s: an array in Fortran order cannot be read from a pipe",
                          reader->input.name);
     }
-    if (err == WEIR_OK) {
-        err = weiri_reader_need_rate(reader);
-    }
     if (err != WEIR_OK) {
         return err;
     }
@@ -318,7 +315,10 @@ static weir_err npy_open(weiri_reader *reader)
     for (uint32_t i = 2; i < head->dims; i++) {
         reader->inner *= head->shape[i];
     }
-    return WEIR_OK;
+    const uint64_t shape[WEIR_MAX_DIMS] = {head->shape[0], reader->channel_count, head->shape[2],
+                                           head->shape[3]};
+    weiri_side_read(reader, shape, head->dims > 1 ? head->dims : 2);
+    return weiri_reader_need_rate(reader);
 }
 
 static weir_err npy_layout(weiri_reader *reader)
@@ -331,7 +331,7 @@ static weir_err npy_layout(weiri_reader *reader)
             (weir_axis){.name = names[i], .unit = "", .size = head->shape[i], .step = 1};
         spec->dim_count = i + 1;
     }
-    weiri_reader_segment(reader, 0, head->shape[0]);
+    weiri_side_layout(reader, head->shape[0]);
     return WEIR_OK;
 }
 
@@ -366,8 +366,9 @@ static weir_err npy_plan(const weiri_reader *reader, uint64_t tile_frames, uint6
 static weir_err
 npy_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t *ret_frames)
 {
-    return by_columns(reader) ? weiri_planes_read(reader, place, index, frames, rows, ret_frames)
-                              : weiri_rows_read(reader, index, frames, rows, ret_frames);
+    uint64_t row = reader->first_row + index;
+    return by_columns(reader) ? weiri_planes_read(reader, place, row, frames, rows, ret_frames)
+                              : weiri_rows_read(reader, row, frames, rows, ret_frames);
 }
 
 /* ---- writing -------------------------------------------------------------------------------------- */
@@ -429,6 +430,7 @@ const weiri_format_ops weiri_format_npy = {
     .probe = probe,
     .open = npy_open,
     .layout = npy_layout,
+    .segment = weiri_side_segment,
     .plan = npy_plan,
     .read = npy_read,
     .head_bytes = head_bytes,

@@ -155,7 +155,7 @@ static void more_dimensions(void **state)
         assert_int_equal(spec->dim_count, 4);
         assert_int_equal(spec->dims[3].size, 4);
         assert_int_equal(weir_spec_check(spec), WEIR_OK);
-        recorded all;
+        recorded all = {0};
         assert_ok(read_source(source, 4, 0, &all));
         for (size_t i = 0; i < T * A * B * D; i++) {
             assert_true(all.values[i] == value(i / (A * B * D), i % (A * B * D)));
@@ -322,7 +322,7 @@ static void fortran_is_bounded(void **state)
     uint64_t bytes = 0;
     assert_ok(source->ops->plan(source, 300, &bytes));
     assert_true(bytes <= 1024 * 1024);
-    recorded all;
+    recorded all = {0};
     assert_ok(read_source(source, 300, 0, &all));
     for (size_t i = 0; i < T * C; i++) {
         assert_true(all.values[i] == value(i / C, i % C));
@@ -353,6 +353,60 @@ static bool exists(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0;
+}
+
+/* Rate, labels, units and segments of what weir wrote; what does not fit is said and left alone. */
+static void side_file_comes_back(const char *path)
+{
+    weir_recording_options options = at_rate(0);
+    weir_source *source = NULL;
+    assert_ok(weir_recording_open(path, &options, &source));
+    const weir_source_info *info = source->ops->info(source);
+    assert_true(info->spec.rate_hz == 100);
+    assert_string_equal(info->spec.dims[1].labels[0], "a\"b");
+    assert_string_equal(info->spec.dims[1].labels[1], "\xc2\xb5");
+    assert_string_equal(info->spec.dims[1].labels[2], "\xc3\xbf"); /* Latin-1 became UTF-8 */
+    assert_string_equal(info->spec.units[2], "mV");
+    assert_int_equal(info->segment_count, 2);
+    assert_int_equal(info->segments[1].start_ns, 5070000000);
+    assert_int_equal(info->segments[1].frames, 10);
+    assert_int_equal(info->notice_count, 0);
+    source->ops->close(source);
+    /* By label and time: 3.15 s to 5.1 s are the last 5 frames before the gap and 3 behind it. */
+    options.channels = "\xc2\xb5";
+    options.start_s = 3.15;
+    options.duration_s = 1.95;
+    recorded all = read_path(path, &options, 0);
+    assert_int_equal(all.frames, 8);
+    assert_true(all.values[0] == value(315, 1) && all.values[5] == value(7, 1));
+    recorded_free(&all);
+    static const struct {
+        const char *text, *said;
+    } others[] = {
+        {"{\"weir\": 1}", "not written by weir"},
+        {"[1, 2", "not written by weir"},
+        {"{\"weir\": \"1\", \"rate_hz\": 100}", "segments"},
+        {"{\"weir\": \"1\", \"rate_hz\": 100, \"segments\": [{\"start_s\": 0, \"first_row\": 0, "
+         "\"rows\": 331}]}",
+         "do not fit"},
+        {"{\"weir\": \"1\", \"rate_hz\": 50, \"segments\": [{\"start_s\": 0, \"first_row\": 0, "
+         "\"rows\": 330}]}",
+         "--rate 100 Hz goes before"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        write_file("other.npy.json", others[i].text, strlen(others[i].text));
+        float body[330 * 3] = {0};
+        options = at_rate(100);
+        assert_ok(weir_recording_open(
+            make("other.npy", 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (330, 3)}",
+                 body, sizeof body),
+            &options, &source));
+        info = source->ops->info(source);
+        assert_int_equal(info->notice_count, 1);
+        assert_non_null(strstr(info->notices[0], others[i].said));
+        assert_int_equal(info->segment_count, 1);
+        source->ops->close(source);
+    }
 }
 
 static void writing(void **state)
@@ -399,11 +453,13 @@ static void writing(void **state)
     weir_recording_options options = at_rate(100);
     recorded all = read_path(path, &options, 3);
     assert_int_equal(all.frames, 330);
+    assert_int_equal(all.segments, 2); /* the gap is kept */
     for (size_t i = 0; i < 320 * 3; i++) {
         assert_true(all.values[i] == value(i / 3, i % 3));
     }
     recorded_free(&all);
 
+    side_file_comes_back(path);
     assert_fails(weir_recording_create(path, NULL, &sink), WEIR_E_USAGE, "--force");
     unlink(path);
     assert_fails(weir_recording_create(path, NULL, &sink), WEIR_E_USAGE, "out.npy.json");

@@ -33,6 +33,13 @@ static weir_err check_size(const weiri_reader *reader, uint64_t frame_bytes)
     return WEIR_OK;
 }
 
+static uint64_t frames_of(const weiri_reader *reader)
+{
+    uint64_t frame_bytes = reader->channel_count * weiri_stored_bytes(reader->stored);
+    return reader->input.pipe ? WEIR_FRAMES_UNKNOWN
+                              : (reader->input.size - reader->data_offset) / frame_bytes;
+}
+
 static weir_err raw_open(weiri_reader *reader)
 {
     const weir_recording_options *options = reader->options;
@@ -50,24 +57,30 @@ static weir_err raw_open(weiri_reader *reader)
     if (err != WEIR_OK) {
         return weiri_fail_prefix(err, "%s: ", reader->path);
     }
-    err = weiri_reader_need_rate(reader);
-    if (err != WEIR_OK) {
-        return err;
-    }
     reader->channel_count = options->channels_in_file;
     reader->data_offset = options->offset_bytes;
     uint64_t frame_bytes = reader->channel_count * weiri_stored_bytes(reader->stored);
-    return reader->input.pipe ? WEIR_OK : check_size(reader, frame_bytes);
+    if (!reader->input.pipe) {
+        err = check_size(reader, frame_bytes);
+        if (err != WEIR_OK) {
+            return err;
+        }
+        uint64_t shape[2] = {frames_of(reader), reader->channel_count};
+        weiri_side_read(reader, shape, 2);
+    }
+    return weiri_reader_need_rate(reader);
 }
 
 static weir_err raw_layout(weiri_reader *reader)
 {
-    uint64_t frame_bytes = reader->channel_count * weiri_stored_bytes(reader->stored);
-    weiri_reader_segment(reader, 0,
-                         reader->input.pipe
-                             ? WEIR_FRAMES_UNKNOWN
-                             : (reader->input.size - reader->data_offset) / frame_bytes);
+    weiri_side_layout(reader, frames_of(reader));
     return WEIR_OK;
+}
+
+static weir_err
+raw_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t *ret_frames)
+{
+    return weiri_rows_read(reader, reader->first_row + index, frames, rows, ret_frames);
 }
 
 const weiri_format_ops weiri_format_raw = {
@@ -80,6 +93,7 @@ const weiri_format_ops weiri_format_raw = {
              .writes = true},
     .open = raw_open,
     .layout = raw_layout,
+    .segment = weiri_side_segment,
     .plan = weiri_rows_plan,
-    .read = weiri_rows_read,
+    .read = raw_read,
 };

@@ -46,7 +46,7 @@ static void values_behind_an_offset(void **state)
     weir_source *source = NULL;
     assert_ok(weir_recording_open(path, &options, &source));
     assert_int_equal(source->ops->info(source)->spec.dtype, WEIR_F32); /* 24 bits fit */
-    recorded all;
+    recorded all = {0};
     assert_ok(read_source(source, 7, 3, &all));
     assert_int_equal(all.frames, 40);
     for (int i = 0; i < 120; i++) {
@@ -194,7 +194,7 @@ static void out_to_a_pipe_and_a_file(void **state)
     weir_recording_options in = stated("i16", 2);
     weir_source *source = NULL;
     assert_ok(weir_recording_open(file, &in, &source));
-    recorded all;
+    recorded all = {0};
     assert_ok(read_source(source, 4, 0, &all));
     assert_int_equal(all.frames, 6);
     assert_true(all.values[11] == -4);
@@ -205,10 +205,8 @@ static void out_to_a_pipe_and_a_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_behind_an_offset),
-        cmocka_unit_test(what_must_be_stated),
-        cmocka_unit_test(pipe_in_pieces),
-        cmocka_unit_test(interrupted),
+        cmocka_unit_test(values_behind_an_offset),  cmocka_unit_test(what_must_be_stated),
+        cmocka_unit_test(pipe_in_pieces),           cmocka_unit_test(interrupted),
         cmocka_unit_test(out_to_a_pipe_and_a_file),
     };
     return cmocka_run_group_tests_name("raw", tests, NULL, own_folder_remove);

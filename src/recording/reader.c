@@ -99,7 +99,7 @@ weiri_reader_text(weiri_reader *reader, const char *bytes, size_t count, const c
 
 weir_err weiri_reader_need_rate(weiri_reader *reader)
 {
-    double rate_hz = reader->options->rate_hz;
+    double rate_hz = reader->options->rate_hz != 0 ? reader->options->rate_hz : reader->rate_hz;
     if (rate_hz == 0) {
         return weiri_fail(WEIR_E_USAGE,
                           "%s: a %s file does not say its rate; state it by --rate HZ",

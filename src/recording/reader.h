@@ -121,6 +121,12 @@ typedef struct weiri_reader {
     uint64_t run_frames; /* for weiri_planes: most frames of a column in one piece; 0 = no bound */
     void *own;
 
+    /* From a side file (sideread.c). */
+    weir_axis side_axes[WEIR_MAX_DIMS]; /* name NULL = not said */
+    weir_segment *listed;               /* runs of rows, in order */
+    size_t listed_count;                /* 0 = one run */
+    uint64_t first_row;                 /* of the current segment within the file */
+
     /* From the selection; in info.spec as well. */
     const uint32_t *picks; /* channels by number; NULL = all in order */
     uint64_t pick_count;
@@ -195,8 +201,13 @@ weiri_reader_text(weiri_reader *reader, const char *bytes, size_t count, const c
 
 bool weiri_is_utf8(const char *bytes, size_t count);
 
-/* Checks --rate where the format has none of its own. */
+/* open(), of formats that say nothing of themselves: what the side file says of an array of that shape;
+ * then the rate, from --rate or from there. */
+void weiri_side_read(weiri_reader *reader, const uint64_t *shape, uint32_t dims);
 weir_err weiri_reader_need_rate(weiri_reader *reader);
+/* Their layout() and segment(). Frame `index` of a segment is row first_row + index of the file. */
+void weiri_side_layout(weiri_reader *reader, uint64_t frames);
+weir_err weiri_side_segment(weiri_reader *reader, uint64_t number, bool *ret_any);
 
 /* layout(): one segment; the selection's window is laid over it. frames may be unknown. */
 void weiri_reader_segment(weiri_reader *reader, int64_t start_ns, uint64_t frames);

@@ -77,6 +77,7 @@ static void text(json *out, const char *value)
 static void number(json *out, double value)
 {
     char digits[40];
+    value = value == 0 ? 0 : value; /* no -0 */
     raw(out, isfinite(value) ? weiri_number_write(value, digits, sizeof digits) : "null");
 }
 

@@ -108,7 +108,7 @@ static void pauses(void **state)
     assert_int_equal(info->segments[0].frames, 50);
     assert_int_equal(info->segments[1].start_ns, 600000000);
     assert_int_equal(info->segments[1].frames, 150);
-    recorded part;
+    recorded part = {0};
     assert_ok(read_source(source, 64, 0, &part));
     assert_int_equal(part.frames, 200);
     assert_int_equal(part.segments, 2);

@@ -162,10 +162,12 @@ static void settings_are_checked(void **state)
         given = weir_text("axis", "time");
         assert_int_equal(drive_open(names[i], &spec, &given, 1, &d), WEIR_OK);
         drive_close(d);
+        d = NULL;
         given = (weir_value){.key = "reset_on_resume", .type = WEIR_VALUE_BOOL, .number = 1.0};
         assert_int_equal(drive_open(names[i], &spec, &given, 1, &d), WEIR_OK);
         assert_int_equal(d->notices.count, 1);
         drive_close(d);
+        d = NULL;
         given = (weir_value){.key = "passthrough", .type = WEIR_VALUE_BOOL, .number = 1.0};
         assert_int_equal(drive_open(names[i], &spec, &given, 1, &d), WEIR_OK);
         float input[4] = {1.0f, NAN, 3.0f, 4.0f};

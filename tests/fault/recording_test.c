@@ -51,7 +51,7 @@ static bool try_source(const char *path, weir_recording_options options, uint64_
     assert_true(err == WEIR_OK || err == WEIR_E_NOMEM);
     weir_heap_counting_fail(w.heap, 0, 0);
     if (err == WEIR_OK) {
-        recorded all;
+        recorded all = {0};
         assert_ok(read_source(source, 100, 0, &all));
         recorded_free(&all);
         source->ops->close(source);

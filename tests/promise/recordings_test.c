@@ -259,7 +259,7 @@ static void check_file(const row *at, json_t *entry)
                 }
             }
             check_start(at, entry, info->start_time);
-            recorded one;
+            recorded one = {0};
             assert_ok(read_source(source, 300, 0, &one));
             source->ops->close(source);
             check_signal(at->path, signal, &one, 0, counts);
@@ -302,14 +302,14 @@ static void sample(void **state)
     assert_string_equal(info->spec.units[0], "uV");
     assert_string_equal(info->start_time, "2020-01-24T04:05:56.3945312");
     assert_true(info->scales[0] < 0);
-    recorded all;
+    recorded all = {0};
     assert_ok(read_source(source, 777, 0, &all));
     source->ops->close(source);
     weir_recording_options options = weir_recording_options_default();
     options.counts = true;
     assert_ok(weir_recording_open(WEIR_SOURCE_DIR "/examples/data/test_subsecond.edf", &options,
                                   &source));
-    recorded counts;
+    recorded counts = {0};
     assert_ok(read_source(source, 777, 0, &counts));
     source->ops->close(source);
     for (uint64_t t = 0; t < 89344; t++) {
