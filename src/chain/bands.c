@@ -101,6 +101,17 @@ bool weiri_stage_is_plain(const weiri_stage *stage)
     return stage->bands == 1 && stage->first == stage->last;
 }
 
+/* M6: the most that was used of the strips. */
+static void note_strips(weir_chain *chain, const weiri_stage *stage, size_t frames)
+{
+    weir_plan_part *part = chain->strip_part;
+    uint64_t room = weiri_stage_room(chain, stage);
+    if (part != NULL && part->used_bytes < part->bytes && frames > 0) {
+        uint64_t used = part->bytes * (frames < room ? frames : room) / room;
+        part->used_bytes = used > part->used_bytes ? used : part->used_bytes;
+    }
+}
+
 void weiri_stage_process(weir_chain *chain,
                          weiri_stage *stage,
                          const weiri_tile *in,
@@ -113,11 +124,10 @@ void weiri_stage_process(weir_chain *chain,
         step->ops->process(&step->units[0], in, ret_consumed, out, ret_produced);
         return;
     }
-    /* No more than there is room for, and than a strip holds: then all of it is taken. */
+    /* No more than there is room for what comes of it: then all of it is taken. One frame always fits. */
     weiri_tile part = *in;
-    double room = (double)out->frames * stage->frames_per_output;
-    if ((double)part.frames > room) {
-        part.frames = (size_t)room;
+    while (part.frames > 1 && weiri_stage_out(stage, part.frames) > out->frames) {
+        part.frames--;
     }
     unsigned char *strips = (unsigned char *)chain->buffer->memory + chain->strip_offset;
     size_t produced = 0;
@@ -132,7 +142,5 @@ void weiri_stage_process(weir_chain *chain,
     }
     *ret_consumed = part.frames;
     *ret_produced = produced;
-    if (part.frames == weiri_stage_room(chain, stage) && chain->strip_part != NULL) {
-        chain->strip_part->used_bytes = chain->strip_part->bytes; /* M6 */
-    }
+    note_strips(chain, stage, part.frames);
 }

@@ -78,7 +78,6 @@ typedef struct weiri_stage {
     int parent;             /* stage, or -1 = the chain's input */
     uint64_t band_channels; /* of all bands but the last */
     int bands;
-    double frames_per_output;
     weiri_edge edge;
     size_t consumed;    /* frames of the parent's edge taken so far */
     bool more;          /* stopped because its edge was full: ask again */
@@ -158,8 +157,9 @@ weir_err weiri_chain_bands(weir_chain *chain);
 uint64_t weiri_stage_room(const weir_chain *chain, const weiri_stage *stage);
 /* Bytes of the two strips that the stage needs, after weiri_chain_bands; 0 = none. */
 void weiri_stage_strips(const weir_chain *chain, const weiri_stage *stage, uint64_t ret_bytes[2]);
-/* Most frames that come out of n in one call. */
+/* Most frames that come out of n in one call: of a unit, of a stage. */
 uint64_t weiri_frames_out(uint64_t frames, double frames_per_output);
+uint64_t weiri_stage_out(const weiri_stage *stage, uint64_t frames);
 
 /* Of a strip, as chosen. Two of them, a band's part of the input and its states are to stay in L2. */
 #define WEIRI_STRIP_BYTES ((uint64_t)64 << 10)

@@ -73,7 +73,7 @@ static void choose_capacities(weir_chain *chain, uint64_t tile)
     for (int i = 0; i < chain->stage_count; i++) {
         weiri_stage *stage = &chain->stages[i];
         uint64_t before = stage->parent < 0 ? tile : chain->stages[stage->parent].edge.capacity;
-        uint64_t capacity = weiri_frames_out(before, stage->frames_per_output);
+        uint64_t capacity = weiri_stage_out(stage, before);
         uint64_t room = working_bytes() / 4 / stage->edge.frame_bytes;
         bool grows = (double)capacity * (double)stage->edge.frame_bytes >
                      (double)before * (double)weir_spec_frame_bytes(stage->first->in);

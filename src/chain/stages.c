@@ -47,7 +47,6 @@ static void add_to_stages(weir_chain *chain, weiri_step *step)
         weiri_stage *opened = &chain->stages[chain->stage_count];
         step->stage = chain->stage_count++;
         opened->first = step;
-        opened->frames_per_output = 1.0;
         opened->parent = step->parent < 0 ? -1 : chain->steps[step->parent].stage;
         if (opened->parent < 0) {
             chain->input_children++;
@@ -57,7 +56,6 @@ static void add_to_stages(weir_chain *chain, weiri_step *step)
     }
     weiri_stage *stage = &chain->stages[step->stage];
     stage->last = step;
-    stage->frames_per_output *= step->frames_per_output;
     stage->output = step->output;
     stage->edge.frame_bytes = step->frame_bytes;
 }
@@ -97,6 +95,15 @@ uint64_t weiri_frames_out(uint64_t frames, double frames_per_output)
 {
     double most = ceil((double)frames / frames_per_output - 1e-9);
     return most < 1.0 ? 1 : most > 0x1p40 ? UINT64_C(1) << 40 : (uint64_t)most;
+}
+
+/* Rounded up behind each step: what comes out of several is not what comes out of their product. */
+uint64_t weiri_stage_out(const weiri_stage *stage, uint64_t frames)
+{
+    for (const weiri_step *step = stage->first; step != NULL; step = step->next) {
+        frames = weiri_frames_out(frames, step->frames_per_output);
+    }
+    return frames;
 }
 
 uint64_t weiri_stage_room(const weir_chain *chain, const weiri_stage *stage)
