@@ -17,6 +17,7 @@ extern "C" {
 #define WEIR_UNIT_ANY_DTYPE 8u        /* takes integers as they are, keeps the dtype */
 #define WEIR_UNIT_HOLDS_OVER_GAP 16u  /* on_gap: hold unless said otherwise (S4) */
 #define WEIR_UNIT_STATEFUL 32u        /* an output frame depends on earlier input */
+#define WEIR_UNIT_COLUMNWISE 64u      /* each column by itself, but for what all share */
 
 typedef struct weir_unit_info {
     const char *name;

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * chain.h: what the files of this room share. A chain has *nodes* (units as the user added them, a tree)
- * and, once planned, *stages* (what runs: the nodes, and conversions put in between). Each stage has an
- * edge behind it: the buffer that its output frames lie in until all stages after it have taken them.
+ * chain.h: what the files of this room share. A chain has *nodes*: units as the user added them, a tree.
+ * Once planned it has *steps*, one for each unit that runs (the nodes, and conversions put in between), and
+ * *stages*: steps in a row that go through a tile together, band by band of channels, where each of them
+ * treats columns by themselves; else one step. Behind a stage is an edge: the buffer in which its output
+ * lies until all stages after it have taken it. Between two steps of a stage there are only strips, two
+ * for each thread, that are used again and again.
  *
  *   chain.c    building: nodes, settings, outputs, limits
- *   stages.c   from nodes to stages: specs, ratios, order
+ *   steps.c    from nodes to steps: specs, ratios, outputs
+ *   stages.c   from steps to stages: what runs together, bands, order
  *   plan.c     tile length, capacities, bytes; one buffer for everything
+ *   bands.c    one tile through one stage
  *   engine.c   tiles through stages; push, pull
  *   run.c      source -> chain -> sinks, progress, report
  */
@@ -25,7 +30,7 @@ typedef struct weiri_node {
     weir_value mark;   /* where the unit's name stands */
     int parent;        /* node, or WEIR_CHAIN_INPUT */
     bool holds;        /* over a gap (S4) */
-    int stage;         /* planned */
+    int step;          /* planned */
     struct weiri_node *next;
 } weiri_node;
 
@@ -45,28 +50,48 @@ typedef struct weiri_edge {
     bool in_place; /* lies on the edge before it, and has no bytes of its own */
 } weiri_edge;
 
-typedef struct weiri_stage {
+/* One unit as it runs. */
+typedef struct weiri_step {
     const weiri_node *node; /* NULL: put in by the plan */
-    int parent;             /* stage, or -1 = the chain's input */
-    weir_spec spec;         /* of its output */
-    double frames_per_output;
-    uint64_t state_bytes;
-    weiri_unit unit;
-    weiri_edge edge;
-    size_t consumed;     /* frames of the parent's edge taken so far */
-    bool more;           /* stopped because its edge was full: ask again */
-    int64_t next_index;  /* of the next frame that it puts out */
-    uint64_t unfinished; /* input frames dropped at gaps (S4) */
-    int output;          /* number of the output behind it, or -1 */
+    const weiri_unit_ops *ops;
+    int parent; /* step, or -1 = the chain's input */
+    int stage;
+    struct weiri_step *next; /* of its stage */
+    int output;              /* number of the output behind it, or -1 */
     int children;
-    uint64_t state_offset, missing_offset, edge_offset; /* in the chain's buffer */
+    const weir_spec *in; /* all channels */
+    weir_spec spec;      /* of its output, all channels */
+    double frames_per_output;
+    bool columnwise;
+    uint64_t channels;   /* of its input: entries of missing */
+    size_t frame_bytes;  /* of its output, all channels */
+    uint64_t unfinished; /* input frames dropped at gaps (S4) */
+    /* By band: all but the last band have as many channels, so there are two shapes at most. */
+    weir_spec band_in[2], band_out[2];
+    uint64_t band_state_bytes[2];
+    weiri_unit *units;
+    uint64_t state_offset, missing_offset; /* in the chain's buffer */
+} weiri_step;
+
+typedef struct weiri_stage {
+    weiri_step *first, *last;
+    int parent;             /* stage, or -1 = the chain's input */
+    uint64_t band_channels; /* of all bands but the last */
+    int bands;
+    weiri_edge edge;
+    size_t consumed;    /* frames of the parent's edge taken so far */
+    bool more;          /* stopped because its edge was full: ask again */
+    int64_t next_index; /* of the next frame that it puts out */
+    int output;         /* number of the output behind it, or -1 */
+    int children;
+    uint64_t edge_offset;
     weir_plan_part *edge_part;
 } weiri_stage;
 
-/* An output as planned: behind which stage. */
+/* An output as planned: behind which step. */
 typedef struct weiri_exit {
     const char *name;
-    int stage;
+    int step;
 } weiri_exit;
 
 struct weir_chain {
@@ -85,6 +110,8 @@ struct weir_chain {
     bool planned;
     weiri_arena plan_arena;
     weir_spec input;
+    weiri_step *steps;
+    int step_count;
     weiri_stage *stages;
     int stage_count;
     int *order; /* stages in post-order: after all that follow them, branches in file order */
@@ -98,6 +125,8 @@ struct weir_chain {
     weir_sink **sinks;     /* one an exit, or NULL */
     uint64_t tile_offset, reader_offset, *writer_offsets;
     weir_plan_part *tile_part;
+    uint64_t strip_bytes, strip_offset; /* two strips a thread, one behind the other */
+    weir_plan_part *strip_part;
 
     /* running */
     weir_buffer *buffer; /* NULL = not started */
@@ -116,8 +145,37 @@ struct weir_chain {
 /* chain.c: puts file, line, column and unit before the detail of an error that a node's unit gave. */
 weir_err weiri_chain_fail_node(const weir_chain *chain, const weiri_node *node, weir_err err);
 
-/* stages.c: specs, ratios and order. Leaves capacities and bytes to plan.c. */
+/* steps.c: each unit's plan, conversions, outputs. */
+weir_err weiri_chain_steps(weir_chain *chain);
+const weir_spec *weiri_chain_exit_spec(const weir_chain *chain, int exit);
+
+/* stages.c */
 weir_err weiri_chain_stages(weir_chain *chain);
+/* Cuts the stages' channels into bands; needs tile and capacities. */
+weir_err weiri_chain_bands(weir_chain *chain);
+/* Most frames that the stage is given at once. */
+uint64_t weiri_stage_room(const weir_chain *chain, const weiri_stage *stage);
+/* Bytes of the two strips that the stage needs, after weiri_chain_bands; 0 = none. */
+void weiri_stage_strips(const weir_chain *chain, const weiri_stage *stage, uint64_t ret_bytes[2]);
+/* Most frames that come out of n in one call: of a unit, of a stage. */
+uint64_t weiri_frames_out(uint64_t frames, double frames_per_output);
+uint64_t weiri_stage_out(const weiri_stage *stage, uint64_t frames);
+
+/* Of a strip, as chosen. Two of them, a band's part of the input and its states are to stay in L2. */
+#define WEIRI_STRIP_BYTES ((uint64_t)64 << 10)
+
+/* Whether a unit's output may lie where its input lies. */
+bool weiri_step_in_place(const weiri_step *step);
+/* One step, one band: nothing but that unit's process. */
+bool weiri_stage_is_plain(const weiri_stage *stage);
+
+/* bands.c: takes frames from `in` and puts what comes of them into `out`, both all channels wide. */
+void weiri_stage_process(weir_chain *chain,
+                         weiri_stage *stage,
+                         const weiri_tile *in,
+                         size_t *ret_consumed,
+                         weiri_tile *out,
+                         size_t *ret_produced);
 
 /* plan.c */
 /* Takes the one buffer and makes everything ready. WEIR_E_PLAN, WEIR_E_NOMEM, errors of source, sinks. */
@@ -144,7 +202,7 @@ void weiri_chain_feed(weir_chain *chain, const weir_message *message);
 weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery);
 /* Whether this message would start a new segment. */
 bool weiri_chain_breaks(const weir_chain *chain, const weir_message *message);
-uint64_t weiri_chain_unfinished(const weir_chain *chain, const weiri_stage *stage);
+uint64_t weiri_chain_unfinished(const weir_chain *chain, const weiri_step *step);
 
 /* One read of the source into the input tile, in the caller's mode; and that tile put before the stages. */
 weir_err

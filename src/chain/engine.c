@@ -25,22 +25,23 @@ bool weiri_chain_breaks(const weir_chain *chain, const weir_message *message)
     return message->first_index != WEIR_INDEX_NEXT && message->first_index != chain->index_in;
 }
 
-uint64_t weiri_chain_unfinished(const weir_chain *chain, const weiri_stage *stage)
+/* All bands of a unit stand at the same frame. */
+uint64_t weiri_chain_unfinished(const weir_chain *chain, const weiri_step *step)
 {
-    const weiri_unit *unit = &stage->unit;
-    uint64_t held =
-        chain->buffer != NULL && unit->ops->unfinished != NULL ? unit->ops->unfinished(unit) : 0;
-    return stage->unfinished + held;
+    bool held = chain->buffer != NULL && step->ops->unfinished != NULL;
+    return step->unfinished + (held ? step->ops->unfinished(&step->units[0]) : 0);
 }
 
 /* S4, S9: as for a first frame, unless the unit holds over gaps. */
 static void reset_stage(weir_chain *chain, weiri_stage *stage, bool gap)
 {
-    bool holds = gap && stage->node != NULL && stage->node->holds;
-    if (!holds) {
-        stage->unfinished = weiri_chain_unfinished(chain, stage);
-        if (stage->unit.ops->reset != NULL) {
-            stage->unit.ops->reset(&stage->unit);
+    for (weiri_step *step = stage->first; step != NULL; step = step->next) {
+        if (gap && step->node != NULL && step->node->holds) {
+            continue;
+        }
+        step->unfinished = weiri_chain_unfinished(chain, step);
+        for (int band = 0; step->ops->reset != NULL && band < stage->bands; band++) {
+            step->ops->reset(&step->units[band]);
         }
     }
     stage->next_index = 0;
@@ -110,7 +111,7 @@ static weir_message block_of(const weir_chain *chain,
                              int64_t index)
 {
     return (weir_message){
-        .spec = &stage->spec,
+        .spec = &stage->last->spec,
         .data = data,
         .frames = frames,
         .segment = chain->segment,
@@ -142,7 +143,7 @@ static void run_into_rows(weir_chain *chain,
     weiri_tile out = {delivery->rows + delivery->got * stage->edge.frame_bytes,
                       delivery->capacity - delivery->got};
     size_t room = out.frames;
-    stage->unit.ops->process(&stage->unit, in, ret_consumed, &out, ret_produced);
+    weiri_stage_process(chain, stage, in, ret_consumed, &out, ret_produced);
     if (*ret_produced > 0) {
         if (delivery->got == 0) {
             delivery->first = block_of(chain, stage, delivery->rows, 0, stage->next_index);
@@ -154,15 +155,18 @@ static void run_into_rows(weir_chain *chain,
     stage->more = *ret_produced == room && *ret_produced > 0 && *ret_consumed == in->frames;
 }
 
-static void
-run_into_edge(weiri_stage *stage, const weiri_tile *in, size_t *ret_consumed, size_t *ret_produced)
+static void run_into_edge(weir_chain *chain,
+                          weiri_stage *stage,
+                          const weiri_tile *in,
+                          size_t *ret_consumed,
+                          size_t *ret_produced)
 {
     weiri_edge *edge = &stage->edge;
     if (edge->in_place) {
         edge->data = in->data;
     }
     weiri_tile out = {edge->data, edge->capacity};
-    stage->unit.ops->process(&stage->unit, in, ret_consumed, &out, ret_produced);
+    weiri_stage_process(chain, stage, in, ret_consumed, &out, ret_produced);
     edge->frames = *ret_produced;
     edge->index = stage->next_index;
     if (edge->frames > edge->frames_max) {
@@ -171,7 +175,8 @@ run_into_edge(weiri_stage *stage, const weiri_tile *in, size_t *ret_consumed, si
             edge->in_place ? 0 : (edge->frames_max * edge->frame_bytes + 63) / 64 * 64;
     }
     stage->more = *ret_produced == edge->capacity && *ret_consumed == in->frames &&
-                  (stage->unit.ops->info.flags & WEIR_UNIT_CHANGES_RATE) != 0;
+                  weiri_stage_is_plain(stage) &&
+                  (stage->last->ops->info.flags & WEIR_UNIT_CHANGES_RATE) != 0;
 }
 
 static weir_err run_stage(weir_chain *chain, weiri_stage *stage, weiri_delivery *delivery)
@@ -184,11 +189,11 @@ static weir_err run_stage(weir_chain *chain, weiri_stage *stage, weiri_delivery 
     if (pulled) {
         run_into_rows(chain, stage, &in, &consumed, &produced, delivery);
     } else {
-        run_into_edge(stage, &in, &consumed, &produced);
+        run_into_edge(chain, stage, &in, &consumed, &produced);
     }
     if (consumed > in.frames || (consumed == 0 && produced == 0 && in.frames > 0)) {
         return weiri_fail(WEIR_E_INTERNAL, "%s took %zu of %zu frames and put out none",
-                          stage->unit.ops->info.name, consumed, in.frames);
+                          stage->last->ops->info.name, consumed, in.frames);
     }
     stage->consumed += consumed;
     stage->next_index += (int64_t)produced;
@@ -368,7 +373,8 @@ weir_err weir_chain_pull(weir_chain *chain, void *rows, size_t capacity, weir_me
         return err;
     }
     if (delivery.got == 0) {
-        delivery.first = block_of(chain, &chain->stages[chain->exits[0].stage], rows, 0, 0);
+        delivery.first =
+            block_of(chain, &chain->stages[chain->steps[chain->exits[0].step].stage], rows, 0, 0);
     }
     *ret_block = delivery.first;
     return WEIR_OK;
@@ -409,14 +415,16 @@ weir_unit_report weir_chain_node_report(const weir_chain *chain, size_t number)
     }
     weir_unit_report report = {.name = node->ops->info.name};
     if (chain->buffer != NULL) {
-        const weiri_stage *stage = &chain->stages[node->stage];
-        report.missing = stage->unit.missing;
-        report.channels = stage->unit.channels;
+        const weiri_step *step = &chain->steps[node->step];
+        report.missing = step->units[0].missing;
+        report.channels = step->channels;
         for (uint64_t i = 0; i < report.channels; i++) {
             report.missing_total += report.missing[i];
         }
-        report.saturated = stage->unit.saturated;
-        report.unfinished_frames = weiri_chain_unfinished(chain, stage);
+        for (int band = 0; band < chain->stages[step->stage].bands; band++) {
+            report.saturated += step->units[band].saturated;
+        }
+        report.unfinished_frames = weiri_chain_unfinished(chain, step);
     }
     return report;
 }

@@ -14,33 +14,31 @@
 
 #include "cache/cache.h"
 
-/* A tile goes through the whole chain before the next: input, edges and states should be found in L2 by
- * the next stage. Half of it is for them, the rest for coefficients, code and the neighbours. */
+/* A tile goes through the whole chain before the next: input, edges, strips and states should be found in
+ * L2 by the next stage. The last quarter is for coefficients, code and the neighbours. */
 #define L2_ASSUMED ((uint64_t)512 << 10)
 #define L2_MOST    ((uint64_t)4 << 20)
-#define TILE_LEAST 16
+#define TILE_LEAST 64 /* shorter ones spend their time on handing states over */
 #define TILE_MOST  4096
 
 static uint64_t working_bytes(void)
 {
     long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
     uint64_t bytes = l2 > 0 ? (uint64_t)l2 : L2_ASSUMED;
-    return (bytes > L2_MOST ? L2_MOST : bytes) / 2;
+    return (bytes > L2_MOST ? L2_MOST : bytes) / 4 * 3;
 }
 
 static bool in_place(const weir_chain *chain, const weiri_stage *stage)
 {
-    if (!(stage->unit.ops->info.flags & WEIR_UNIT_IN_PLACE)) {
+    if (stage->first != stage->last || !weiri_step_in_place(stage->first)) {
         return false;
     }
     if (stage->parent < 0) {
         /* What is pushed is borrowed (S7); a tile that a source fills is ours. */
-        return chain->source != NULL && chain->input_children == 1 &&
-               weir_spec_frame_bytes(&chain->input) == weir_spec_frame_bytes(&stage->spec);
+        return chain->source != NULL && chain->input_children == 1;
     }
     const weiri_stage *parent = &chain->stages[stage->parent];
-    return parent->children == 1 && parent->output < 0 &&
-           weir_spec_frame_bytes(&parent->spec) == weir_spec_frame_bytes(&stage->spec);
+    return parent->children == 1 && parent->output < 0;
 }
 
 static uint64_t choose_tile(weir_chain *chain)
@@ -57,10 +55,10 @@ static uint64_t choose_tile(weir_chain *chain)
         const weiri_stage *stage = &chain->stages[i];
         if (!stage->edge.in_place) {
             frame_bytes += (double)stage->edge.frame_bytes * chain->input.dims[0].step /
-                           stage->spec.dims[0].step;
+                           stage->last->spec.dims[0].step;
         }
     }
-    double frames = (double)working_bytes() / frame_bytes;
+    double frames = (double)(working_bytes() - 2 * WEIRI_STRIP_BYTES) / frame_bytes;
     if (!(frames > TILE_LEAST)) {
         return TILE_LEAST;
     }
@@ -75,11 +73,10 @@ static void choose_capacities(weir_chain *chain, uint64_t tile)
     for (int i = 0; i < chain->stage_count; i++) {
         weiri_stage *stage = &chain->stages[i];
         uint64_t before = stage->parent < 0 ? tile : chain->stages[stage->parent].edge.capacity;
-        double most = ceil((double)before / stage->frames_per_output - 1e-9);
-        uint64_t capacity = most < 1.0 ? 1 : most > 0x1p40 ? UINT64_C(1) << 40 : (uint64_t)most;
-        uint64_t room = working_bytes() / 2 / stage->edge.frame_bytes;
+        uint64_t capacity = weiri_stage_out(stage, before);
+        uint64_t room = working_bytes() / 4 / stage->edge.frame_bytes;
         bool grows = (double)capacity * (double)stage->edge.frame_bytes >
-                     (double)before * (double)weir_spec_frame_bytes(stage->unit.in);
+                     (double)before * (double)weir_spec_frame_bytes(stage->first->in);
         if (!stage->edge.in_place && grows && !whole && capacity > room) {
             capacity = room < 1 ? 1 : room;
         }
@@ -119,23 +116,52 @@ static uint64_t edge_bytes(uint64_t frames, uint64_t frame_bytes)
     return weiri_mul(frames, frame_bytes, &bytes) ? bytes : UINT64_MAX / 2;
 }
 
-static void lay_stage(layout *at, int number)
+static void lay_step(layout *at, weiri_step *step)
 {
     weir_chain *chain = at->chain;
-    weiri_stage *stage = &chain->stages[number];
+    const weiri_stage *stage = &chain->stages[step->stage];
     char name[96];
-    snprintf(name, sizeof name, "%d %s", number + 1, stage->unit.ops->info.name);
-    const char *kept = weiri_arena_text(&chain->plan_arena, name);
+    snprintf(name, sizeof name, "%d %s", (int)(step - chain->steps) + 1, step->ops->info.name);
     uint64_t before = at->bytes;
-    stage->state_offset = add_bytes(at, stage->state_bytes);
-    stage->missing_offset = add_bytes(at, stage->unit.channels * sizeof(uint64_t));
-    weir_plan_part *part = add_part(chain, kept, "unit", at->bytes - before, &stage->spec);
+    step->state_offset = add_bytes(at, (step->band_state_bytes[0] + 63) / 64 * 64 *
+                                               (uint64_t)(stage->bands - (stage->bands > 1)) +
+                                           (stage->bands > 1 ? step->band_state_bytes[1] : 0));
+    step->missing_offset = add_bytes(at, step->channels * sizeof(uint64_t));
+    weir_plan_part *part = add_part(chain, weiri_arena_text(&chain->plan_arena, name), "unit",
+                                    at->bytes - before, &step->spec);
     part->used_bytes = part->bytes;
+}
+
+/* The edge is listed under the stage's last unit, whose output it holds. */
+static void lay_edge(layout *at, weiri_stage *stage)
+{
+    weir_chain *chain = at->chain;
     uint64_t bytes =
         stage->edge.in_place ? 0 : edge_bytes(stage->edge.capacity, stage->edge.frame_bytes);
     stage->edge_offset = add_bytes(at, bytes);
-    stage->edge_part = add_part(chain, kept, "edge", bytes, &stage->spec);
+    stage->edge_part = add_part(chain, chain->parts[chain->plan.part_count - 1].name, "edge", bytes,
+                                &stage->last->spec);
     stage->edge_part->capacity_frames = stage->edge.capacity;
+}
+
+/* What the widest stage needs between its steps. */
+static void lay_strips(layout *at)
+{
+    weir_chain *chain = at->chain;
+    uint64_t most[2] = {0, 0};
+    for (int i = 0; i < chain->stage_count; i++) {
+        uint64_t bytes[2];
+        weiri_stage_strips(chain, &chain->stages[i], bytes);
+        most[0] = bytes[0] > most[0] ? bytes[0] : most[0];
+        most[1] = bytes[1] > most[1] ? bytes[1] : most[1];
+    }
+    chain->strip_bytes = (most[0] + 63) / 64 * 64;
+    chain->strip_offset = add_bytes(at, most[0]);
+    (void)add_bytes(at, most[1]);
+    if (most[0] > 0) {
+        uint64_t bytes = chain->strip_bytes + (most[1] + 63) / 64 * 64;
+        chain->strip_part = add_part(chain, "between units", "strips", bytes, NULL);
+    }
 }
 
 static weir_err lay_files(layout *at, uint64_t tile)
@@ -158,7 +184,7 @@ static weir_err lay_files(layout *at, uint64_t tile)
     for (int i = 0; chain->sinks != NULL && i < chain->exit_count; i++) {
         weir_sink *sink = chain->sinks[i];
         uint64_t writer = 0;
-        const weir_spec *spec = &chain->stages[chain->exits[i].stage].spec;
+        const weir_spec *spec = weiri_chain_exit_spec(chain, i);
         if (sink == NULL) {
             continue;
         }
@@ -175,7 +201,7 @@ static weir_err lay_files(layout *at, uint64_t tile)
 
 static weir_err lay_out(weir_chain *chain, uint64_t tile)
 {
-    size_t most = 2 * (size_t)chain->stage_count + (size_t)chain->exit_count + 4;
+    size_t most = 2 * (size_t)chain->step_count + (size_t)chain->exit_count + 5;
     chain->parts = weiri_arena_get(&chain->plan_arena, most * sizeof *chain->parts);
     chain->writer_offsets =
         weiri_arena_get(&chain->plan_arena, (size_t)(chain->exit_count + 1) * sizeof(uint64_t));
@@ -183,9 +209,14 @@ static weir_err lay_out(weir_chain *chain, uint64_t tile)
         return weiri_fail_prefix(WEIR_E_NOMEM, "the plan: ");
     }
     layout at = {.chain = chain};
-    for (int i = 0; i < chain->stage_count; i++) {
-        lay_stage(&at, i);
+    for (int i = 0; i < chain->step_count; i++) {
+        weiri_step *step = &chain->steps[i];
+        lay_step(&at, step);
+        if (step == chain->stages[step->stage].last) {
+            lay_edge(&at, &chain->stages[step->stage]);
+        }
     }
+    lay_strips(&at);
     weir_err err = lay_files(&at, tile);
     if (err != WEIR_OK) {
         return err;
@@ -214,14 +245,16 @@ void weiri_chain_unplan(weir_chain *chain)
     weiri_arena_fini(&chain->plan_arena);
     weiri_arena_init(&chain->plan_arena, chain->cache);
     chain->planned = false;
+    chain->steps = NULL;
     chain->stages = NULL;
+    chain->strip_part = NULL;
     chain->order = NULL;
     chain->exits = NULL;
     chain->parts = NULL;
     chain->sinks = NULL;
     chain->source = NULL;
     chain->tile_part = NULL;
-    chain->stage_count = chain->exit_count = chain->input_children = 0;
+    chain->step_count = chain->stage_count = chain->exit_count = chain->input_children = 0;
     chain->plan = (weir_plan){0};
 }
 
@@ -232,25 +265,28 @@ static weir_err plan_all(weir_chain *chain)
                           "tile: none needs the longest message to be stated (--message-frames or "
                           "--message-lengths)");
     }
-    weir_err err = weiri_chain_stages(chain);
+    weir_err err = weiri_chain_steps(chain);
+    if (err == WEIR_OK) {
+        err = weiri_chain_stages(chain);
+    }
     if (err != WEIR_OK) {
         return err;
     }
     for (int i = 0; i < chain->stage_count; i++) {
-        weiri_stage *stage = &chain->stages[i];
-        stage->unit.in = stage->parent < 0 ? &chain->input : &chain->stages[stage->parent].spec;
-        stage->unit.out = &stage->spec;
-        stage->edge.frame_bytes = (size_t)weir_spec_frame_bytes(&stage->spec);
-        stage->edge.in_place = in_place(chain, stage);
+        chain->stages[i].edge.in_place = in_place(chain, &chain->stages[i]);
     }
     uint64_t tile = choose_tile(chain);
+    chain->plan.tile_frames = tile;
     choose_capacities(chain, tile);
+    err = weiri_chain_bands(chain);
+    if (err != WEIR_OK) {
+        return err;
+    }
     err = lay_out(chain, tile);
     if (err != WEIR_OK) {
         return err;
     }
     chain->plan.parts = chain->parts;
-    chain->plan.tile_frames = tile;
     chain->plan.threads = chain->options.threads;
     chain->plan.memory_limit_bytes = chain->options.memory_limit;
     chain->plan.fits = chain->plan.total_bytes <= chain->options.memory_limit;
@@ -321,8 +357,7 @@ const char *weir_chain_output_name(const weir_chain *chain, size_t output)
 
 const weir_spec *weir_chain_output_spec(const weir_chain *chain, size_t output)
 {
-    return output < (size_t)chain->exit_count ? &chain->stages[chain->exits[output].stage].spec
-                                              : NULL;
+    return output < (size_t)chain->exit_count ? weiri_chain_exit_spec(chain, (int)output) : NULL;
 }
 
 /* ---- start --------------------------------------------------------------------------------------- */
@@ -338,6 +373,31 @@ static weir_err refuse(const weir_chain *chain)
         (unsigned long long)most);
 }
 
+/* One instance a band, each with its part of the states and counts. */
+static void place_step(weir_chain *chain, const weiri_stage *stage, weiri_step *step)
+{
+    unsigned char *base = chain->buffer->memory;
+    for (int band = 0; band < stage->bands; band++) {
+        int shape = stage->bands > 1 && band == stage->bands - 1 ? 1 : 0;
+        uint64_t first = (uint64_t)band * stage->band_channels;
+        uint64_t state_bytes = (step->band_state_bytes[0] + 63) / 64 * 64;
+        weiri_unit *unit = &step->units[band];
+        *unit = (weiri_unit){
+            .ops = step->ops,
+            .settings = step->node == NULL ? NULL : step->node->settings,
+            .in = &step->band_in[shape],
+            .out = &step->band_out[shape],
+            .state = base + step->state_offset + (uint64_t)band * state_bytes,
+            .missing = (uint64_t *)(void *)(base + step->missing_offset) + first,
+            .channels = step->channels - first < stage->band_channels ? step->channels - first
+                                                                      : stage->band_channels,
+        };
+        if (step->ops->init != NULL) {
+            step->ops->init(unit);
+        }
+    }
+}
+
 static void place(weir_chain *chain)
 {
     unsigned char *base = chain->buffer->memory;
@@ -349,11 +409,9 @@ static void place(weir_chain *chain)
     };
     for (int i = 0; i < chain->stage_count; i++) {
         weiri_stage *stage = &chain->stages[i];
-        stage->unit.state = base + stage->state_offset;
-        stage->unit.missing = (uint64_t *)(void *)(base + stage->missing_offset);
         stage->edge.data = base + stage->edge_offset;
-        if (stage->unit.ops->init != NULL) {
-            stage->unit.ops->init(&stage->unit);
+        for (weiri_step *step = stage->first; step != NULL; step = step->next) {
+            place_step(chain, stage, step);
         }
     }
 }
@@ -371,7 +429,7 @@ static weir_err start_files(weir_chain *chain)
     for (int i = 0; err == WEIR_OK && chain->sinks != NULL && i < chain->exit_count; i++) {
         weir_sink *sink = chain->sinks[i];
         if (sink != NULL) {
-            err = sink->ops->start(sink, &chain->stages[chain->exits[i].stage].spec, info,
+            err = sink->ops->start(sink, &chain->steps[chain->exits[i].step].spec, info,
                                    chain->text == NULL ? "" : chain->text,
                                    base + chain->writer_offsets[i]);
         }

@@ -144,12 +144,13 @@ static weir_err run_tiles(run *at)
 static uint64_t missing_at_input(const weir_chain *chain)
 {
     uint64_t most = 0;
-    for (int i = 0; i < chain->stage_count; i++) {
+    for (int i = 0; i < chain->step_count; i++) {
+        const weiri_step *step = &chain->steps[i];
         uint64_t sum = 0;
-        for (uint64_t c = 0; c < chain->stages[i].unit.channels; c++) {
-            sum += chain->stages[i].unit.missing[c];
+        for (uint64_t c = 0; c < step->channels; c++) {
+            sum += step->units[0].missing[c];
         }
-        if (chain->stages[i].parent < 0 && sum > most) {
+        if (step->parent < 0 && sum > most) {
             most = sum;
         }
     }
@@ -172,8 +173,8 @@ static void fill_report(run *at)
         return;
     }
     report->missing_samples = missing_at_input(chain);
-    for (int i = 0; i < chain->stage_count; i++) {
-        report->unfinished_frames += weiri_chain_unfinished(chain, &chain->stages[i]);
+    for (int i = 0; i < chain->step_count; i++) {
+        report->unfinished_frames += weiri_chain_unfinished(chain, &chain->steps[i]);
     }
 }
 

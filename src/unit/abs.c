@@ -37,7 +37,7 @@ const weiri_unit_ops weiri_unit_abs = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "abs",
              .summary = "the magnitude of each value",
-             .flags = WEIR_UNIT_IN_PLACE,
+             .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .plan = plan,
     .process = process,

@@ -22,7 +22,7 @@ const weiri_unit_ops weiri_unit_adaptive_standard_scaler = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "adaptive_standard_scaler",
              .summary = "distance from the running mean in running standard deviations",
-             .flags = WEIR_UNIT_STATEFUL | WEIR_UNIT_HOLDS_OVER_GAP,
+             .flags = WEIR_UNIT_STATEFUL | WEIR_UNIT_HOLDS_OVER_GAP | WEIR_UNIT_COLUMNWISE,
              .settings = weiri_ewma_table},
     .settings_bytes = sizeof(weiri_ewma_settings),
     .plan = plan,

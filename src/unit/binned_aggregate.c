@@ -245,11 +245,17 @@ static void process_binned(weiri_unit *unit,
     size_t in_bytes = (size_t)weir_spec_frame_bytes(unit->in);
     size_t out_bytes = (size_t)weir_spec_frame_bytes(unit->out);
     size_t consumed = 0, produced = 0;
-    while (consumed < in->frames && produced < out->frames) {
+    while (consumed < in->frames) {
         const unsigned char *rows = (const unsigned char *)in->data + consumed * in_bytes;
         uint64_t left = b->end - b->position;
+        if (produced == out->frames) { /* without room all is taken but what would end the bin */
+            left--;
+        }
         size_t frames = in->frames - consumed;
         frames = frames < left ? frames : (size_t)left;
+        if (frames == 0) {
+            break;
+        }
         if (!weiri_reduce_add(&b->reduce, rows, frames)) {
             weiri_count_missing(unit, rows, frames);
         }
@@ -275,7 +281,7 @@ const weiri_unit_ops weiri_unit_binned_aggregate = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "binned_aggregate",
              .summary = "one value for each bin of a fixed duration: mean, max, std and so on",
-             .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL,
+             .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(binned_settings),
     .plan = plan_binned,

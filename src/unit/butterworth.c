@@ -179,7 +179,7 @@ const weiri_unit_ops weiri_unit_butterworth = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "butterworth",
              .summary = "Butterworth filter: low-pass, high-pass, band-pass or band-stop",
-             .flags = WEIR_UNIT_STATEFUL,
+             .flags = WEIR_UNIT_STATEFUL | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(butterworth_settings),
     .plan = plan,

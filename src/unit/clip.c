@@ -63,7 +63,7 @@ const weiri_unit_ops weiri_unit_clip = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "clip",
              .summary = "keeps values within bounds",
-             .flags = WEIR_UNIT_IN_PLACE,
+             .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(clip_settings),
     .plan = plan,

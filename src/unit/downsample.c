@@ -146,7 +146,8 @@ const weiri_unit_ops weiri_unit_downsample = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "downsample",
              .summary = "keeps every n-th frame, without a filter",
-             .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL | WEIR_UNIT_ANY_DTYPE,
+             .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL | WEIR_UNIT_ANY_DTYPE |
+                      WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(downsample_settings),
     .plan = plan_downsample,

@@ -21,7 +21,7 @@ const weiri_unit_ops weiri_unit_ewma = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "ewma",
              .summary = "exponentially weighted moving average",
-             .flags = WEIR_UNIT_STATEFUL | WEIR_UNIT_HOLDS_OVER_GAP,
+             .flags = WEIR_UNIT_STATEFUL | WEIR_UNIT_HOLDS_OVER_GAP | WEIR_UNIT_COLUMNWISE,
              .settings = weiri_ewma_table},
     .settings_bytes = sizeof(weiri_ewma_settings),
     .plan = plan,

@@ -69,6 +69,7 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     if (err == WEIR_OK) {
         err = check_list("offset", &linear->offset, plan->in, dim);
     }
+    plan->columnwise = linear->scale.count == 1 && linear->offset.count == 1;
     (void)lay_out(plan->in, NULL, &plan->state_bytes);
     return err;
 }
@@ -138,7 +139,7 @@ const weiri_unit_ops weiri_unit_linear = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "linear",
              .summary = "each value times a factor, plus an offset",
-             .flags = WEIR_UNIT_IN_PLACE,
+             .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(linear_settings),
     .plan = plan,

@@ -68,7 +68,7 @@ const weiri_unit_ops weiri_unit_log = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "log",
              .summary = "the logarithm of each value",
-             .flags = WEIR_UNIT_IN_PLACE,
+             .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(log_settings),
     .plan = plan,

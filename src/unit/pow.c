@@ -71,7 +71,7 @@ const weiri_unit_ops weiri_unit_pow = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "pow",
              .summary = "each value to a constant power",
-             .flags = WEIR_UNIT_IN_PLACE,
+             .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(pow_settings),
     .plan = plan,

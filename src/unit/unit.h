@@ -25,6 +25,7 @@ typedef struct weiri_unit_plan {
     double frames_per_output; /* starts as 1; input frames an output frame, an exact ratio. The chain
                                  makes out.rate_hz and the time step from it */
     uint64_t state_bytes;     /* of the instance */
+    bool columnwise;          /* starts as the flag; cleared where a setting differs by channel */
     weiri_memory memory;      /* for labels of new axes; lives as long as the plan */
     weiri_notices *notices;
 } weiri_unit_plan;
@@ -57,7 +58,11 @@ typedef struct weiri_unit_ops {
     /* Takes frames from `in`, puts frames into `out`; says how many. May stop early when `out` is full
      * and is then called again with the rest; must consume or produce at least one frame while in has
      * any and out has room; called with in->frames == 0 it puts out what is still to come of frames
-     * already consumed. IN_PLACE units consume and produce min(in, out) frames. In the mode of S6. */
+     * already consumed. IN_PLACE units consume and produce min(in, out) frames. In the mode of S6.
+     *
+     * Of a COLUMNWISE unit, one that treats each column by itself, the chain may make several instances,
+     * each with a band of the channels: for threads, and to keep what lies between two units in L1. It
+     * then takes all of `in`, given room for what comes of it. */
     void (*process)(weiri_unit *unit,
                     const weiri_tile *in,
                     size_t *ret_consumed,
