@@ -52,7 +52,7 @@ docs: command
 	@echo "Written: $(BUILD)/doc/weir.1 (man -l $(BUILD)/doc/weir.1), $(BUILD)/doc/units/"
 
 clean:
-	@rm -rf build build-asan build-tsan build-fuzz out
+	@rm -rf build build-asan build-tsan build-clang build-fuzz out
 
 help:
 	@echo "make            build the library and build/weir"
