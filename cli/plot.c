@@ -69,16 +69,12 @@ typedef struct reader {
     weir_source *source;
     const weir_source_info *info;
     weir_buffer *buffer; /* the tile, then the source's own */
-    json_t *side;        /* NULL = none */
-    uint64_t row;        /* that is read next */
-    bool started;
 } reader;
 
 static void reader_fini(reader *r)
 {
     weir_source_close(r->source);
     weir_buffer_unref(r->buffer);
-    json_decref(r->side);
     *r = (reader){0};
 }
 
@@ -86,9 +82,6 @@ static weir_err reader_init(reader *r, const char *path, const arguments *a)
 {
     *r = (reader){0};
     weir_recording_options options = a->input.recording;
-    r->side = plot_side_open(path);
-    if (options.rate_hz == 0)
-        options.rate_hz = plot_side_rate(r->side);
     weir_cache *cache = NULL;
     uint64_t own = 0, tile = 0;
     weir_err err = weir_cache_default(&cache);
@@ -109,39 +102,13 @@ static weir_err reader_init(reader *r, const char *path, const arguments *a)
     return err;
 }
 
-/* A run of rows without a gap in it. */
-typedef struct run {
-    const void *rows;
-    size_t frames;
-    uint64_t number; /* of the segment */
-    double start_s;
-} run;
-
-/* The next run; 0 frames = the end. Where there is a side file its segments stand for the file's one. */
-static weir_err reader_read(reader *r, run *ret_run)
+static weir_err reader_read(reader *r, weir_message *ret_block, double *ret_start_s)
 {
-    double rate = r->info->spec.rate_hz;
-    size_t most = TILE_FRAMES;
-    if (r->side && !r->started)
-        most = 1; /* with --start the first row is known only after it is read */
-    else if (r->side)
-        most = (size_t)fmin(TILE_FRAMES, (double)plot_side_place(r->side, r->row, rate).rows_left);
-    weir_message block;
-    weir_err err = r->source->ops->read(r->source, r->buffer->memory, most, &block);
-    if (err != WEIR_OK)
-        return err;
-    *ret_run = (run){block.data, block.frames, block.segment, 0};
-    if (r->side) {
-        plot_place place = plot_side_place(r->side, (uint64_t)block.first_index, rate);
-        ret_run->number = place.segment;
-        ret_run->start_s = place.time_s;
-    } else {
-        ret_run->start_s = (double)block.segment_start_ns * 1e-9 + r->info->spec.dims[0].start +
-                           (double)block.first_index / rate;
-    }
-    r->row = (uint64_t)block.first_index + block.frames;
-    r->started = true;
-    return WEIR_OK;
+    weir_err err = r->source->ops->read(r->source, r->buffer->memory, TILE_FRAMES, ret_block);
+    if (err == WEIR_OK)
+        *ret_start_s = (double)ret_block->segment_start_ns * 1e-9 + r->info->spec.dims[0].start +
+                       (double)ret_block->first_index / r->info->spec.rate_hz;
+    return err;
 }
 
 static double value_at(weir_dtype dtype, const void *rows, uint64_t i)
@@ -177,11 +144,8 @@ static void title_set(const reader *r, uint64_t column, char *text, size_t size)
         const char *part = d > 1 ? " / " : "";
         char number[48];
         int length;
-        const char *label = axis->labels ? axis->labels[i] : NULL;
-        if (r->side)
-            label = plot_side_label(r->side, d, i);
-        if (label)
-            length = snprintf(text + used, size - used, "%s%s", part, label);
+        if (axis->labels)
+            length = snprintf(text + used, size - used, "%s%s", part, axis->labels[i]);
         else
             length = snprintf(
                 text + used, size - used, "%s%s %s%s%s", part, axis->name,
@@ -208,16 +172,11 @@ static void panel_name(plot_panel *panel, const char *path, const reader *r, uin
     snprintf(panel->from, sizeof(panel->from), "%.96s, %s Hz", name ? name + 1 : path, rate);
     title_set(r, column, panel->title, sizeof(panel->title));
     int ch = weir_spec_dim(spec, "ch");
-    if (ch < 0 && spec->dim_count > 1)
-        ch = 1; /* a .npy names no dimensions */
-    if (ch > 0) {
+    if (spec->units && ch > 0) {
         uint64_t inner = 1;
         for (uint32_t d = (uint32_t)ch + 1; d < spec->dim_count; d++)
             inner *= spec->dims[d].size;
-        uint64_t channel = column / inner % spec->dims[ch].size;
-        const char *unit = r->side       ? plot_side_unit(r->side, channel)
-                           : spec->units ? spec->units[channel]
-                                         : NULL;
+        const char *unit = spec->units[column / inner % spec->dims[ch].size];
         snprintf(panel->unit, sizeof(panel->unit), "%s", unit ? unit : "");
     }
 }
@@ -244,12 +203,13 @@ static weir_err extent(plot *p, const char *path, const arguments *a, size_t *re
                 "weir: %s: the first %llu of %llu channels are drawn; choose with --channels\n",
                 path, (unsigned long long)added, (unsigned long long)columns);
     for (;;) {
-        run rows;
-        err = reader_read(&r, &rows);
-        if (err != WEIR_OK || rows.frames == 0)
+        weir_message block;
+        double start;
+        err = reader_read(&r, &block, &start);
+        if (err != WEIR_OK || block.frames == 0)
             break;
-        p->start_s = fmin(p->start_s, rows.start_s);
-        p->end_s = fmax(p->end_s, rows.start_s + (double)rows.frames / spec->rate_hz);
+        p->start_s = fmin(p->start_s, start);
+        p->end_s = fmax(p->end_s, start + (double)block.frames / spec->rate_hz);
     }
     reader_fini(&r);
     *ret_panels = added;
@@ -291,17 +251,18 @@ static weir_err gather(plot *p, const char *path, const arguments *a, size_t fir
     bool gap[PLOT_PANELS] = {false};
     uint64_t segment = 0;
     for (;;) {
-        run rows;
-        err = reader_read(&r, &rows);
-        if (err != WEIR_OK || rows.frames == 0)
+        weir_message block;
+        double start;
+        err = reader_read(&r, &block, &start);
+        if (err != WEIR_OK || block.frames == 0)
             break;
         for (size_t c = 0; c < count; c++) {
-            gap[c] |= rows.number != segment;
-            for (size_t i = 0; i < rows.frames; i++)
-                panel_add(p, p->panels[first + c], rows.start_s + (double)i / spec->rate_hz,
-                          value_at(spec->dtype, rows.rows, i * columns + c), &gap[c]);
+            gap[c] |= block.segment != segment;
+            for (size_t i = 0; i < block.frames; i++)
+                panel_add(p, p->panels[first + c], start + (double)i / spec->rate_hz,
+                          value_at(spec->dtype, block.data, i * columns + c), &gap[c]);
         }
-        segment = rows.number;
+        segment = block.segment;
     }
     reader_fini(&r);
     return err;
@@ -408,6 +369,11 @@ int plot_command(int argc, char **argv)
     int status = cli_parse(&argp, argc, argv, &a);
     if (status >= 0)
         return status;
+    if (a.input.message_frames || a.input.lengths_path)
+        return cli_fail(2, "a picture does not depend on how the input is cut: no --message-...");
+    for (size_t i = 0; i < a.file_count; i++)
+        if (strcmp(a.files[i], "-") == 0)
+            return cli_fail(2, "plot reads its input twice, which standard input cannot do");
     plot p = {0};
     weir_err err = collect(&p, &a);
     if (err == WEIR_OK) {

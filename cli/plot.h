@@ -45,20 +45,6 @@ char *plot_number(double number, double step, char *text, size_t size);
 /* The range that a panel is drawn over: its values and some air. */
 void plot_range(const plot_panel *panel, double *ret_low, double *ret_high);
 
-/* The side file of an output; NULL = none. The caller's, by json_decref. All below take NULL. */
-json_t *plot_side_open(const char *path);
-/* Hz; 0 = it does not say. */
-double plot_side_rate(const json_t *side);
-/* Where a row stands, and how many rows follow from it on before a gap. */
-typedef struct plot_place {
-    double time_s;
-    uint64_t segment, rows_left;
-} plot_place;
-plot_place plot_side_place(const json_t *side, uint64_t row, double rate_hz);
-/* Label of an entry of a dimension, unit of a channel; NULL = none. */
-const char *plot_side_label(const json_t *side, uint32_t dim, uint64_t entry);
-const char *plot_side_unit(const json_t *side, uint64_t channel);
-
 /* Both write to file and leave errors to its error indicator. */
 void plot_svg(const plot *p, FILE *file);
 void plot_terminal(const plot *p, FILE *file, bool braille);
