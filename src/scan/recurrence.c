@@ -284,10 +284,77 @@ static void run_lanes(const block *b, uint32_t together, size_t good)
     }
 }
 
+/* Whether a frame's samples are all there (1), all missing (-1), or some (0). */
+static int frame_state(const block *b, size_t frame)
+{
+    size_t good = 0;
+    for (size_t lane = 0; lane < b->lanes; lane++) {
+        good += isfinite(value_at(b, frame, lane)) ? 1 : 0;
+    }
+    return good == b->lanes ? 1 : good == 0 ? -1 : 0;
+}
+
+/* Where whole frames are missing and nothing else is, as when an artefact is blanked, the stretches
+ * between go through as they lie. false: not so, or a state overflows; all is as it was. */
+static bool run_stretches(const block *b)
+{
+    size_t first = SIZE_MAX;
+    for (size_t frame = 0; frame < b->frames; frame++) {
+        int state = frame_state(b, frame);
+        if (state == 0) {
+            return false;
+        }
+        first = state == 1 && first == SIZE_MAX ? frame : first;
+    }
+    double held[WEIRI_RECURRENCE_WORDS * N];
+    memcpy(held, b->state, b->recurrence->words * N * sizeof(double));
+    uint32_t fresh = 0;
+    for (size_t lane = 0; first != SIZE_MAX && lane < b->lanes; lane++) {
+        if (is_waiting(b, lane)) {
+            start_lane(b, lane, value_at(b, first, lane));
+            fresh |= 1u << lane;
+        }
+    }
+    size_t row_bytes = b->recurrence->columns * b->recurrence->value_bytes;
+    for (size_t frame = 0; frame < b->frames;) {
+        block stretch = *b;
+        stretch.in = (const unsigned char *)b->in + frame * row_bytes;
+        stretch.out = (unsigned char *)b->out + frame * row_bytes;
+        stretch.frames = 0;
+        while (frame < b->frames && frame_state(b, frame) == 1) {
+            stretch.frames++;
+            frame++;
+        }
+        if (stretch.frames > 0) {
+            run_block(&stretch);
+        }
+        frame += frame < b->frames ? 1 : 0;
+    }
+    if (broken_lanes(b) != 0) {
+        for (size_t lane = 0; lane < b->lanes; lane++) {
+            if ((fresh >> lane & 1) != 0) {
+                unstart_lane(b, lane);
+            }
+        }
+        memcpy(b->state, held, b->recurrence->words * N * sizeof(double));
+        return false;
+    }
+    for (size_t frame = 0; frame < b->frames; frame++) {
+        bool missing = frame_state(b, frame) == -1;
+        for (size_t lane = 0; missing && lane < b->lanes; lane++) {
+            put_missing(b, frame, lane);
+        }
+    }
+    return true;
+}
+
 /* Does the lanes of `again` once more; their state is as it was before the call. Lanes with as many
  * missing samples as each other go together: a stretch blanked on all channels costs one pass. */
 static void run_again(const block *b, uint32_t again)
 {
+    if (again == (1u << b->lanes) - 1 && run_stretches(b)) {
+        return;
+    }
     size_t good[N] = {0};
     for (size_t lane = 0; lane < b->lanes; lane++) {
         for (size_t frame = 0; (again >> lane & 1) != 0 && frame < b->frames; frame++) {
