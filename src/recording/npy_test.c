@@ -274,6 +274,11 @@ static void options_that_do_not_suit(void **state)
     assert_fails(open_only(path, &options), WEIR_E_USAGE, "above 0");
     options.rate_hz = NAN;
     assert_fails(open_only(path, &options), WEIR_E_USAGE, "above 0");
+    options = at_rate(10);
+    options.dtype = "i16";
+    assert_fails(open_only(path, &options), WEIR_E_USAGE, "raw files");
+    options = at_rate(10);
+    assert_fails(open_only("synthetic:", &options), WEIR_E_USAGE, "synthetic:rate=10");
     static const struct {
         const char *list, *said;
     } lists[] = {{"2", "channels 0 to 1"},
@@ -389,6 +394,10 @@ static void side_file_comes_back(const char *path)
         {"{\"weir\": \"1\", \"rate_hz\": 100, \"segments\": [{\"start_s\": 0, \"first_row\": 0, "
          "\"rows\": 331}]}",
          "do not fit"},
+        {"{\"weir\": \"1\", \"rate_hz\": 100, \"dims\": [\"x\", \"time\"], \"axes\": {\"time\": "
+         "{\"unit\": \"\", \"step\": 1}}, \"segments\": [{\"start_s\": 0, \"first_row\": 0, "
+         "\"rows\": 330}]}",
+         "axes are not used"}, /* two axes of one name */
         {"{\"weir\": \"1\", \"rate_hz\": 50, \"segments\": [{\"start_s\": 0, \"first_row\": 0, "
          "\"rows\": 330}]}",
          "--rate 100 Hz goes before"},

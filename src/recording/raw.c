@@ -91,6 +91,7 @@ const weiri_format_ops weiri_format_raw = {
              .extensions = ".raw .dat .bin",
              .reads = true,
              .writes = true},
+    .bare = true,
     .open = raw_open,
     .layout = raw_layout,
     .segment = weiri_side_segment,

@@ -154,6 +154,7 @@ typedef struct weiri_reader {
 typedef struct weiri_format_ops {
     size_t ops_size; /* sizeof(weiri_format_ops) */
     weir_format_info info;
+    bool bare;          /* takes --dtype, --channels-in-file and --offset */
     const char *scheme; /* path prefix of what is no file ("synthetic:"), or NULL */
 
     /* Whether a file with such first bytes is of this format. NULL: only its name tells. */

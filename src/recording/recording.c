@@ -174,6 +174,14 @@ static weir_err open_reader(weiri_reader *reader)
                              reader->format->info.name, reader->format->scheme);
         }
     }
+    const weir_recording_options *options = reader->options;
+    if (err == WEIR_OK && !reader->format->bare &&
+        (options->dtype || options->channels_in_file || options->offset_bytes)) {
+        err =
+            weiri_fail(WEIR_E_USAGE,
+                       "%s: --dtype, --channels-in-file and --offset are for raw files; this is %s",
+                       reader->path, reader->format->info.name);
+    }
     if (err == WEIR_OK) {
         reader->info.format = reader->format->info.name;
         err = reader->format->open(reader);

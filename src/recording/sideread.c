@@ -194,9 +194,9 @@ void weiri_side_read(weiri_reader *reader, const uint64_t *shape, uint32_t dims)
     json_decref(root);
 }
 
-void weiri_side_layout(weiri_reader *reader, uint64_t frames)
+/* The axes as they were written, as far as the selection leaves them. */
+static void apply_axes(weiri_reader *reader, weir_spec *spec)
 {
-    weir_spec *spec = &reader->info.spec;
     for (uint32_t i = 0; i < spec->dim_count; i++) {
         const weir_axis *axis = &reader->side_axes[i];
         if (axis->name == NULL) {
@@ -211,6 +211,18 @@ void weiri_side_layout(weiri_reader *reader, uint64_t frames)
     }
     if (reader->picks == NULL && spec->units == NULL) {
         spec->units = reader->side_units;
+    }
+}
+
+void weiri_side_layout(weiri_reader *reader, uint64_t frames)
+{
+    weir_spec spec = reader->info.spec;
+    apply_axes(reader, &spec);
+    if (weir_spec_check(&spec) == WEIR_OK) {
+        reader->info.spec = spec;
+    } else {
+        weiri_notice(&reader->notices, "%.60s.json: its axes are not used: %.90s", reader->path,
+                     weir_err_detail());
     }
     for (size_t i = 0; i < reader->listed_count; i++) {
         weiri_reader_segment(reader, reader->listed[i].start_ns, reader->listed[i].frames);

@@ -125,6 +125,10 @@ static weir_err read_settings(weiri_reader *reader, settings *set)
 static weir_err synthetic_open(weiri_reader *reader)
 {
     state *s;
+    if (reader->options->rate_hz != 0) {
+        return weiri_fail(WEIR_E_USAGE, "%s: its rate is a setting: %srate=%g", reader->path,
+                          reader->format->scheme, reader->options->rate_hz);
+    }
     weir_err err = weiri_reader_get(reader, 1, sizeof *s, &s);
     if (err == WEIR_OK) {
         err = read_settings(reader, &s->set);
