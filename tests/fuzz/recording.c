@@ -6,6 +6,7 @@
 #include <weir/weir.h>
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -57,14 +58,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         options.cache = cache;
         options.format = format->name;
         options.rate_hz = 1000;
-        options.dtype = "i16";
-        options.channels_in_file = 4;
+        if (strcmp(format->name, "raw") == 0) {
+            options.dtype = "i16";
+            options.channels_in_file = 4;
+        }
         weir_source *source = NULL;
         weir_err err = weir_recording_open(path, &options, &source);
         if (err != WEIR_OK) { /* options that this format does not take */
             options.rate_hz = 0;
-            options.dtype = NULL;
-            options.channels_in_file = 0;
             err = weir_recording_open(path, &options, &source);
         }
         if (err == WEIR_OK)
