@@ -197,8 +197,8 @@ static inline void test_same(const test_output *a, const test_output *b, const c
 
 /* ---- pushing ------------------------------------------------------------------------------------- */
 
-/* Pushes frames [from, to) of the signal in pieces of random length up to `most` (0 = one piece), from a
- * buffer that is overwritten after each push (S7). */
+/* Pushes frames [from, to) of the signal in pieces of random length up to `most` (0 = one piece), all from
+ * the one slot of a ring, which is overwritten after each push (S7). */
 static inline void test_push(weir_chain *chain,
                              const test_signal *signal,
                              size_t from,
@@ -230,7 +230,7 @@ static inline void test_push(weir_chain *chain,
             .first_index = (int64_t)(at - from),
         };
         test_ok(weir_chain_push(chain, &message, test_collect, output));
-        memset(lent, 0xA5, (to - from) * frame_bytes); /* S7 */
+        memset(lent, 0xA5, frames * frame_bytes); /* S7 */
         at += frames;
         if (at == from && most == 0) {
             break;
