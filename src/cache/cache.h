@@ -20,22 +20,26 @@ struct weir_cache {
     uint64_t max_buffers;
     size_t slab_charged;
 
-    weiri_lock lock;      /* of all below; never held over a call of a heap */
-    weiri_condition less; /* something has left, or a reservation was withdrawn */
+    /* What every take and give writes, two lines of 64 B, so that they move between processors together. */
+    _Alignas(64) weiri_lock lock; /* of all below; never held over a call of a heap */
     uint64_t live, idle, book, transit, charged; /* held = their sum */
-    uint64_t leaving;                            /* the part of transit that is on its way back */
-    uint64_t leaving_buffers;
-    uint64_t cache_limit, memory_limit;
-    uint64_t live_peak, held_peak;
     uint64_t live_buffers;
-    uint64_t pending_buffers; /* placed, and being acquired */
-    uint64_t hits, misses, evictions, evicted_bytes, refusals, heap_failures;
+    uint64_t live_peak;
+    uint64_t hits;
+    uint64_t cache_limit, memory_limit;
+    bool watched; /* recorder or tuner is there */
     bool growing; /* a thread is in the policy's grow() */
     bool closing; /* destroyed: what comes back goes to the heap */
     bool closed;  /* ends with its last buffer */
+
+    weiri_condition less; /* something has left, or a reservation was withdrawn */
+    uint64_t held_peak;
+    uint64_t leaving; /* the part of transit that is on its way back */
+    uint64_t leaving_buffers;
+    uint64_t pending_buffers; /* placed, and being acquired */
+    uint64_t misses, evictions, evicted_bytes, refusals, heap_failures;
     weiri_records records;
 
-    bool watched;             /* either of: */
     weiri_recorder *recorder; /* a trace is written */
     weiri_tuner *tuner;       /* cache_limit was asked to be `auto` */
     bool tracing;             /* a trace is started, written or stopped */

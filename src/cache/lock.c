@@ -7,15 +7,19 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-/* Some 4 us of turning: a critical section of a cache is far shorter, and a thread that was put aside
- * by the system inside one comes back much later. */
-#define TURNS 200
+/* Pauses between two looks: doubled each time, up to some microseconds; then sleep. */
+#define PAUSES_FIRST 8
+#define PAUSES_MAX   128
+#define LOOKS        24
 
-static void sleep_while(_Atomic uint32_t *word, uint32_t is)
+#define SLEEP_NS 1000000
+
+static void sleep_while(_Atomic uint32_t *word, uint32_t is, const struct timespec *at_most)
 {
-    (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, is, NULL, NULL, 0);
+    (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, is, at_most, NULL, 0);
 }
 
 static void wake(_Atomic uint32_t *word, int count)
@@ -32,25 +36,37 @@ static inline void pause_a_little(void)
 #endif
 }
 
+static bool try(weiri_lock *lock)
+{
+    uint32_t free = 0;
+    return atomic_load_explicit(&lock->taken, memory_order_relaxed) == 0 &&
+           atomic_compare_exchange_strong_explicit(&lock->taken, &free, 1, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
 void weiri_lock_slow(weiri_lock *lock)
 {
-    for (int i = 0; i < TURNS; i++) {
-        uint32_t free = 0;
-        if (atomic_load_explicit(&lock->state, memory_order_relaxed) == 0 &&
-            atomic_compare_exchange_weak_explicit(&lock->state, &free, 1, memory_order_acquire,
-                                                  memory_order_relaxed)) {
+    int pauses = PAUSES_FIRST;
+    for (int look = 0; look < LOOKS; look++) {
+        for (int i = 0; i < pauses; i++) {
+            pause_a_little();
+        }
+        if (try(lock)) {
             return;
         }
-        pause_a_little();
+        pauses = pauses < PAUSES_MAX ? 2 * pauses : PAUSES_MAX;
     }
-    while (atomic_exchange_explicit(&lock->state, 2, memory_order_acquire) != 0) {
-        sleep_while(&lock->state, 2);
+    const struct timespec at_most = {.tv_nsec = SLEEP_NS};
+    atomic_fetch_add_explicit(&lock->sleepers, 1, memory_order_seq_cst);
+    while (!try(lock)) {
+        sleep_while(&lock->taken, 1, &at_most);
     }
+    atomic_fetch_sub_explicit(&lock->sleepers, 1, memory_order_relaxed);
 }
 
 void weiri_unlock_slow(weiri_lock *lock)
 {
-    wake(&lock->state, 1);
+    wake(&lock->taken, 1);
 }
 
 void weiri_condition_wait(weiri_condition *condition, weiri_lock *lock)
@@ -58,7 +74,7 @@ void weiri_condition_wait(weiri_condition *condition, weiri_lock *lock)
     uint32_t turn = atomic_load_explicit(&condition->turn, memory_order_relaxed);
     condition->waiters++;
     weiri_lock_give(lock);
-    sleep_while(&condition->turn, turn);
+    sleep_while(&condition->turn, turn, NULL);
     weiri_lock_take(lock);
     condition->waiters--;
 }

@@ -25,8 +25,8 @@ static size_t choose_granule(const weiri_policy *policy)
         return WEIRI_GRANULE;
     }
     size_t granule = GRANULE_MAX;
-    while (granule > GRANULE_MIN &&
-           (granule > policy->cache_limit / 4 || granule > policy->memory_limit / 16)) {
+    uint64_t kept = policy->cache_limit > 0 ? policy->cache_limit : WEIR_NO_LIMIT;
+    while (granule > GRANULE_MIN && (granule > kept / 4 || granule > policy->memory_limit / 16)) {
         granule /= 2;
     }
     size_t page = policy->heap->ops->page_size(policy->heap);
@@ -37,6 +37,7 @@ static weir_err init(weiri_policy *policy, uint64_t book_limit, uint64_t *ret_bo
 {
     weiri_pages *p = weiri_pages_of(policy);
     p->granule = choose_granule(policy);
+    policy->grain = p->granule;
     p->shift = (uint32_t)__builtin_ctzll(p->granule);
     p->ready.oldest_first = p->none.oldest_first = true; /* by address */
     uint64_t book = weiri_pages_growth(p, p->granule);
@@ -231,13 +232,6 @@ static uint64_t cancel(weiri_policy *policy, weiri_record *record)
     return idle;
 }
 
-static bool admits(const weiri_policy *policy, const weiri_sums *sums)
-{
-    (void)policy;
-    (void)sums;
-    return true;
-}
-
 /* Freed runs are not joined at once: the next request is mostly of the same size. */
 static uint64_t put(weiri_policy *policy, weiri_record *record)
 {
@@ -384,7 +378,6 @@ const weiri_policy_ops weiri_policy_pages = {
     .settle = settle,
     .grow = weiri_pages_grow,
     .grown = weiri_pages_grown,
-    .admits = admits,
     .put = put,
     .drop = drop,
     .release = release,

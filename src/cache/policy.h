@@ -53,6 +53,7 @@ typedef struct weiri_policy {
     uint64_t pinned_bytes;  /* kept up by the policy */
     weir_heap *book_heap;   /* for what it keeps beside its state */
     uint64_t cache_limit, memory_limit; /* kept up by the core */
+    uint64_t grain; /* idle comes and goes in multiples of it; 0 = by the buffer */
 } weiri_policy;
 
 typedef struct weiri_place {
@@ -91,7 +92,8 @@ typedef struct weiri_policy_ops {
     const char *summary;
     uint32_t heap_flags; /* that it needs of a heap (WEIR_HEAP_PAGES) */
     uint32_t records;    /* that one place() may take, at most */
-    bool cuts; /* buffers are parts of larger pieces: how many buffers the heap bears is no bound */
+    bool
+        cuts; /* buffers are parts of larger pieces: all are put, and how many the heap bears is no bound */
     size_t
         policy_bytes; /* of its state, at most 2 KiB; what it needs beyond that comes from the heap in
                              init and is told in *ret_book */
