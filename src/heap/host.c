@@ -30,6 +30,9 @@
 #define HEADER    16
 #define OVERHEAD  (ALIGNMENT + HEADER)
 
+/* Of x86-64, and of arm64 with 4 KiB pages; elsewhere a multiple or a part of it, and advice is lost. */
+#define HUGE_PAGE ((size_t)2 << 20)
+
 /* Mappings that are left to the rest of the process: its libraries and stacks, and a cache's ranges. */
 #define MAPPINGS_LEFT    4096
 #define MAPPINGS_DEFAULT 65530 /* the kernel's own, where /proc does not say */
@@ -158,12 +161,18 @@ static weir_err host_reserve(weir_heap *heap, size_t bytes, void **ret_range)
     return WEIR_OK;
 }
 
+/* Whole huge pages are asked for as such: one fault of 90 us instead of 512 of 1.5. Anything else never gets
+ * one, whatever the system's default: decommitting a part of a huge page frees nothing until the kernel is
+ * short of memory, though RSS says so at once. The advice is no more than that: failing, nothing is lost. */
 static weir_err host_commit(weir_heap *heap, void *range, size_t offset, size_t bytes)
 {
     (void)heap;
-    if (mprotect((char *)range + offset, bytes, PROT_READ | PROT_WRITE) != 0) {
+    char *at = (char *)range + offset;
+    if (mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) {
         return no_memory(bytes, "mprotect");
     }
+    bool huge = ((uintptr_t)at | bytes) % HUGE_PAGE == 0;
+    (void)madvise(at, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     return WEIR_OK;
 }
 
