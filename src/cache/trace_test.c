@@ -149,10 +149,10 @@ static void what_is_recorded_is_replayed(void **state)
 {
     (void)state;
     static expected steps[STEPS];
-    static const char *const policies[] = {"fit", "mlx:cpu", "mlx:cuda", "mlx:metal"};
+    static const char *const policies[] = {"fit", "pages", "mlx:cpu", "mlx:cuda", "mlx:metal"};
     uint64_t seed = testing_seed("trace, what is recorded is replayed");
-    for (size_t i = 0; i < 4; i++) {
-        weir_cache *cache = cache_on(i == 0 ? "nominal:host" : "nominal", policies[i], 4 * MIB);
+    for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
+        weir_cache *cache = cache_on(i < 2 ? "nominal:host" : "nominal", policies[i], 4 * MIB);
         weir_cache_stats before = stats_of(cache);
         assert_ok(weir_trace_start(cache, file));
         assert_fails(weir_trace_start(cache, other_file), WEIR_E_USAGE, "already");
@@ -652,12 +652,17 @@ static void drifting_lengths(weir_cache *cache, uint64_t *seed)
 static const struct {
     const char *name;
     void (*make)(weir_cache *cache, uint64_t *seed);
-    bool exact; /* distances are: lengths do not serve each other, or hardly */
+    const char *policy;
+    bool exact;     /* distances are: lengths do not serve each other, or hardly */
+    uint64_t grain; /* idle memory is made of such pieces: auto can be one above */
 } streams[] = {
-    {"stall stream", stall_stream, true},
-    {"eight lengths in turn", eight_shapes, true},
-    {"drifting lengths", drifting_lengths, true},
-    {"ten lengths that serve each other", ten_shapes, false},
+    {"stall stream", stall_stream, "fit", true, 0},
+    {"eight lengths in turn", eight_shapes, "fit", true, 0},
+    {"drifting lengths", drifting_lengths, "fit", true, 0},
+    {"ten lengths that serve each other", ten_shapes, "fit", false, 0},
+    {"stall stream", stall_stream, "pages", true, 2 * MIB},
+    {"eight lengths in turn", eight_shapes, "pages", true, 2 * MIB},
+    {"drifting lengths", drifting_lengths, "pages", true, 2 * MIB},
 };
 
 /* Where lengths serve each other a small cache needs fewer buffers than distances say: auto is above the
@@ -667,7 +672,7 @@ static void auto_beside_the_exact_answer(void **state)
     (void)state;
     uint64_t seed = testing_seed("trace, auto");
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
-        weir_cache *cache = cache_on("nominal:host", "fit", WEIR_NO_LIMIT);
+        weir_cache *cache = cache_on("nominal:host", streams[i].policy, WEIR_NO_LIMIT);
         assert_ok(weir_trace_start(cache, file));
         streams[i].make(cache, &seed);
         assert_ok(weir_trace_stop(cache));
@@ -684,15 +689,18 @@ static void auto_beside_the_exact_answer(void **state)
         weir_trace_close(trace);
         uint64_t chosen = report.stats.auto_limit_bytes;
         double ratio = (double)chosen / (double)exact.limit;
-        printf("%s: auto %llu B, exact %llu B (%+.1f %%), by distance %llu B; hits %.4f of %.4f\n",
-               streams[i].name, (unsigned long long)chosen, (unsigned long long)exact.limit,
-               100 * (ratio - 1), (unsigned long long)exact.distance_limit,
-               (double)report.stats.hits / (double)report.takes, exact.best_rate);
+        printf(
+            "%s, %s: auto %llu B, exact %llu B (%+.1f %%), by distance %llu B; hits %.4f of %.4f\n",
+            streams[i].policy, streams[i].name, (unsigned long long)chosen,
+            (unsigned long long)exact.limit, 100 * (ratio - 1),
+            (unsigned long long)exact.distance_limit,
+            (double)report.stats.hits / (double)report.takes, exact.best_rate);
         assert_true(chosen == report.stats.cache_limit_bytes);
         assert_true(report.stats.idle_bytes <= chosen); /* M1 */
-        assert_true(ratio >= 0.8 && (ratio <= 1.2 || !streams[i].exact));
+        bool within = (double)chosen <= 1.2 * (double)exact.limit + (double)streams[i].grain;
+        assert_true(ratio >= 0.8 && (within || !streams[i].exact));
         ratio = (double)chosen / (double)exact.distance_limit;
-        assert_true(ratio >= 0.8 && ratio <= 1.2);
+        assert_true(streams[i].grain > 0 || (ratio >= 0.8 && ratio <= 1.2));
     }
 }
 

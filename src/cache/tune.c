@@ -98,7 +98,10 @@ static weir_err read_step(tune *t, const weir_trace_step *step)
     event e = {.slot = (uint32_t)step->slot, .op = step->op};
     if (step->op == WEIR_TRACE_TAKE) {
         weiri_policy *policy = t->cache->policy;
-        e.charged = policy->ops->size(policy, (size_t)step->bytes);
+        weir_heap *heap =
+            policy->heap; /* what a policy without shapes may commit at once is no size */
+        e.charged = policy->ops->serves != NULL ? policy->ops->size(policy, (size_t)step->bytes)
+                                                : heap->ops->good_size(heap, (size_t)step->bytes);
         t->takes++;
         t->unit = gcd(e.charged, t->unit);
         t->slots = step->slot >= t->slots ? step->slot + 1 : t->slots;

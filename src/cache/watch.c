@@ -13,8 +13,13 @@ void weiri_watch_take(weir_cache *cache, weiri_record *record, size_t asked)
     }
     uint64_t limit = 0;
     if (cache->tuner != NULL) {
-        uint64_t charged = cache->policy->ops->size(cache->policy, asked);
+        /* Where sizes matter, that of the request, not of what happened to serve it. */
+        uint64_t charged = cache->policy->ops->serves != NULL
+                               ? cache->policy->ops->size(cache->policy, asked)
+                               : record->buffer.charged;
         if (weiri_tuner_take(cache->tuner, charged, &limit) && cache->automatic) {
+            uint64_t grain = cache->policy->grain;
+            limit += grain > 0 && limit % grain > 0 ? grain - limit % grain : 0;
             cache->auto_limit = limit;
             cache->cache_limit = cache->policy->cache_limit = limit;
             weiri_watch_mark(cache, WEIRI_MARK_CACHE_LIMIT, limit);
