@@ -13,9 +13,9 @@ for figure in frames plan held cache RSS segments; do
 done
 status 0 "$WEIR" run "$SPIKE" "$input" --quiet
 [ ! -s out ] && [ ! -s err ] || fail "--quiet said something"
-if command -v script >/dev/null; then # a terminal: there it is
+if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then # a terminal: there it is
     TERM=xterm script -qec "'$WEIR' run '$SPIKE' '$input'" /dev/null >terminal </dev/null
     grep -q "x real time  held" terminal || fail "no progress on a terminal"
 else
-    echo "not tried on a terminal: script(1) is not there"
+    echo "not tried on a terminal: script(1) cannot make one here"
 fi
