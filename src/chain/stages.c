@@ -31,7 +31,7 @@ static bool has_bands(const weiri_step *step)
 
 static bool joins(const weir_chain *chain, const weiri_step *step)
 {
-    if (step->parent < 0) {
+    if (step->parent < 0 || weiri_chain_is_whole(chain)) {
         return false;
     }
     const weiri_step *before = &chain->steps[step->parent];
@@ -164,7 +164,7 @@ static weir_err plan_shape(weir_chain *chain, weiri_step *step, int shape, uint6
 static weir_err cut(weir_chain *chain, weiri_stage *stage)
 {
     uint64_t channels = stage->first->channels, width = channels;
-    if (has_bands(stage->first)) {
+    if (has_bands(stage->first) && !weiri_chain_is_whole(chain)) {
         width = choose_width(chain, stage);
         width = width < channels ? width : channels;
     }

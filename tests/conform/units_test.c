@@ -59,6 +59,7 @@ static weir_chain *make_chain(const fixture *at, uint64_t tile, weir_source *sou
     weir_chain_options options = weir_chain_options_default();
     options.heap = at->heap;
     options.tile_frames = tile;
+    options.longest_message = FRAMES; /* of WEIR_TILE_NONE */
     weir_chain *chain = NULL;
     int node = 0;
     const weir_plan *plan = NULL;
@@ -95,7 +96,8 @@ static void check_cuts(const fixture *at, const test_signal *signal, const test_
     static const struct {
         uint64_t tile;
         size_t cut;
-    } ways[] = {{WEIR_TILE_AUTO, 1}, {1, 700}, {7, 40}, {64, 3}, {4096, 700}};
+    } ways[] = {{WEIR_TILE_AUTO, 1}, {1, 700}, {7, 40}, {64, 3}, {4096, 700}, {WEIR_TILE_NONE, 700},
+                {WEIR_TILE_NONE, 40}};
     test_random random = {at->seed};
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         test_output output = {0};
@@ -306,7 +308,8 @@ static void check_subnormal(const fixture *at, const test_signal *signal)
     weir_chain_destroy(chain);
 }
 
-/* M2, M3, M6: inside the plan, no heap call after the first push, every part used, nothing left. */
+/* M2, M3, M6: inside the plan, no heap call and no take after the first push, every part used, nothing
+ * left. */
 static void check_bytes(const fixture *at, const test_signal *signal)
 {
     weir_chain *chain = make_chain(at, 64, NULL);
@@ -316,6 +319,8 @@ static void check_bytes(const fixture *at, const test_signal *signal)
     test_random random = {at->seed + 6};
     test_push(chain, signal, 0, 1, 0, 0, 0, &random, &output);
     weir_heap_counts started = weir_heap_counting_counts(at->heap);
+    weir_cache_stats first = {.stats_size = sizeof first};
+    weir_cache_stats_read(weir_chain_cache(chain), &first);
     weir_message message = {.spec = &signal->spec,
                             .data = signal->data + weir_spec_frame_bytes(&signal->spec),
                             .frames = signal->frames - 1,
@@ -325,6 +330,7 @@ static void check_bytes(const fixture *at, const test_signal *signal)
     assert_int_equal(started.calls, ended.calls);
     weir_cache_stats stats = {.stats_size = sizeof stats};
     weir_cache_stats_read(weir_chain_cache(chain), &stats);
+    assert_int_equal(stats.hits + stats.misses, first.hits + first.misses);
     assert_true(stats.held_peak_bytes <= plan->total_bytes);
     assert_int_equal(stats.held_bytes, ended.bytes);
     for (size_t i = 0; i < plan->part_count; i++) {
