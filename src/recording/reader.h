@@ -19,6 +19,7 @@
 #define WEIRI_MAX_CHANNELS (1u << 20) /* of a file; a header that claims more is malformed */
 #define WEIRI_MAX_SEGMENTS 64         /* entries of info.segments; the rest is counted */
 #define WEIRI_BLOCK_BYTES  (256u * 1024u)
+#define WEIRI_MAX_ANNOTATIONS 1024 /* of info.annotations; the rest is counted (M6) */
 
 /* ---- input.c: bytes of a file or a pipe ------------------------------------------------------- */
 
@@ -137,6 +138,7 @@ typedef struct weiri_reader {
 
     /* Position. */
     weir_segment *segments; /* those of info */
+    weir_annotation *annotations;
     weir_segment current;
     uint64_t segment;  /* its number */
     uint64_t index;    /* next frame within it */
@@ -156,6 +158,7 @@ typedef struct weiri_format_ops {
     weir_format_info info;
     bool bare;          /* takes --dtype, --channels-in-file and --offset */
     const char *scheme; /* path prefix of what is no file ("synthetic:"), or NULL */
+    const char *kin;    /* extensions of files beside it that hold no signal: open() says so; or NULL */
 
     /* Whether a file with such first bytes is of this format. NULL: only its name tells. */
     bool (*probe)(const unsigned char *first, size_t count);
@@ -203,6 +206,14 @@ weiri_reader_text(weiri_reader *reader, const char *bytes, size_t count, const c
 
 bool weiri_is_utf8(const char *bytes, size_t count);
 
+/* layout(): an event, once the first segment is said: kept where it touches the selection's window, while
+ * there is room; a text is cut where it is very long. duration_ns -1 = not stated. */
+weir_err weiri_reader_annotate(weiri_reader *reader,
+                               int64_t onset_ns,
+                               int64_t duration_ns,
+                               const char *bytes,
+                               size_t count);
+
 /* open(), of formats that say nothing of themselves: what the side file says of an array of that shape;
  * then the rate, from --rate or from there. */
 void weiri_side_read(weiri_reader *reader, const uint64_t *shape, uint32_t dims);
@@ -229,6 +240,12 @@ extern const weir_source_ops weiri_reader_ops;
 weir_err weiri_rows_plan(const weiri_reader *reader, uint64_t tile_frames, uint64_t *ret_bytes);
 weir_err weiri_rows_read(
     weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t *ret_frames);
+/* Stored frames that begin frame_bytes apart, channels one behind the other, to rows. */
+void weiri_rows_convert(const weiri_reader *reader,
+                        const unsigned char *from,
+                        size_t frame_bytes,
+                        size_t frames,
+                        void *rows);
 /* ... and runs of one column each: place() says the offset of a column's frame, and how many frames
  * follow it there. */
 typedef uint64_t (*weiri_plane_place)(const weiri_reader *reader,

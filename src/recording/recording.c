@@ -89,6 +89,9 @@ const weiri_format_ops *weiri_format_by_name(const char *path, bool to_write)
         if (able && has_extension(path, formats[i]->info.extensions)) {
             return formats[i];
         }
+        if (!to_write && formats[i]->kin && has_extension(path, formats[i]->kin)) {
+            return formats[i];
+        }
     }
     return NULL;
 }
