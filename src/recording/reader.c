@@ -38,6 +38,16 @@ weir_err weiri_reader_get(weiri_reader *reader, uint64_t count, size_t size, voi
     return WEIR_OK;
 }
 
+weir_err weiri_reader_charge(weiri_reader *reader, uint64_t bytes)
+{
+    weir_err err = weir_cache_charge(reader->arena.cache, bytes);
+    if (err != WEIR_OK) {
+        return weiri_fail_prefix(err, "%s: memory of its library: ", reader->path);
+    }
+    reader->charged_bytes += bytes;
+    return WEIR_OK;
+}
+
 bool weiri_is_utf8(const char *bytes, size_t count)
 {
     const unsigned char *text = (const unsigned char *)bytes;
@@ -292,6 +302,10 @@ static weir_err source_read(weir_source *source, void *rows, size_t capacity, we
 static void source_close(weir_source *source)
 {
     weiri_reader *reader = (weiri_reader *)source;
+    if (reader->format && reader->format->close) {
+        reader->format->close(reader);
+    }
+    weir_cache_uncharge(reader->arena.cache, reader->charged_bytes);
     weiri_input_close(&reader->input);
     weiri_arena arena = reader->arena; /* the reader lies in it */
     weiri_arena_fini(&arena);
