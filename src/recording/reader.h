@@ -136,7 +136,7 @@ typedef struct weiri_reader {
     /* From the selection; in info.spec as well. */
     const uint32_t *picks; /* channels by number; NULL = all in order */
     uint64_t pick_count;
-    double from_s, to_s; /* time window from the first frame; INFINITY = open end */
+    double from_s, to_s; /* time window from the first frame; infinite = open */
     int64_t first_ns;    /* start of the first segment */
     bool laid_out;       /* it is known */
 
