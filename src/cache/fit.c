@@ -4,7 +4,7 @@
  * any heap.
  *
  * Idle buffers stand in a tree by size (idle.h) and, among equals, the last one given back first: it is the
- * one that is still in the processor's caches. It does not split buffers or join them: that is for heaps
+ * one that is still in the processor's caches. Stacks of one size each come before it (front.h). It does not split buffers or join them: that is for heaps
  * with pages, and another policy.
  */
 #include "cache/idle.h"
@@ -20,6 +20,7 @@
 typedef struct fit {
     weiri_policy policy; /* first */
     weiri_idle idle;
+    weiri_front front; /* of idle */
 } fit;
 
 static fit *self(weiri_policy *policy)
@@ -42,6 +43,14 @@ static size_t ask_for(weir_heap *heap, size_t bytes, size_t good)
     return heap->ops->good_size(heap, good) == good ? good : bytes;
 }
 
+static weir_err init(weiri_policy *policy, uint64_t book_limit, uint64_t *ret_book)
+{
+    (void)book_limit;
+    self(policy)->idle.front = &self(policy)->front;
+    *ret_book = 0;
+    return WEIR_OK;
+}
+
 static uint64_t size(const weiri_policy *policy, size_t bytes)
 {
     size_t good = policy->heap->ops->good_size(policy->heap, bytes);
@@ -56,7 +65,8 @@ static void place(weiri_policy *policy, size_t bytes, weiri_place *ret_place)
     if (good == UINT64_MAX) {
         return;
     }
-    weiri_record *record = weiri_tree_find(&f->idle.tree, bytes);
+    size_t asked = ask_for(policy->heap, bytes, (size_t)good);
+    weiri_record *record = weiri_idle_find(&f->idle, asked, bytes);
     if (record != NULL) {
         uint64_t waste = record->buffer.charged > good ? record->buffer.charged - good : 0;
         if (waste <= good / WASTE_RATIO && waste <= WASTE_BYTES) {
@@ -67,7 +77,7 @@ static void place(weiri_policy *policy, size_t bytes, weiri_place *ret_place)
     }
     record = weiri_records_get(policy->records);
     if (record != NULL) {
-        record->asked = ask_for(policy->heap, bytes, (size_t)good);
+        record->asked = asked;
         record->buffer.bytes = record->asked;
         record->buffer.charged = (size_t)good;
         ret_place->record = record;
@@ -126,6 +136,7 @@ const weiri_policy_ops weiri_policy_fit = {
         "whole buffers, best fit with at most a quarter wasted, least recently used go first",
     .records = 1,
     .policy_bytes = sizeof(fit),
+    .init = init,
     .size = size,
     .place = place,
     .put = put,
