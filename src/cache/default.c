@@ -45,6 +45,7 @@ static weir_err make(void)
     }
     weir_cache_options options = weir_cache_options_default();
     options.cache_limit = DEFAULT_CACHE_LIMIT;
+    options.policy = "pages"; /* conversions come and go in any size: see weir/cache.h */
     const char *text = getenv("WEIR_CACHE_LIMIT");
     weir_err err = WEIR_OK;
     if (text != NULL && weiri_equal_blind(text, "auto")) {
