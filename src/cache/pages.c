@@ -11,8 +11,8 @@
  *
  *   limit, MiB      none    128     16      8      held peak without a limit
  *   2 MiB granules  0.34 s  0.78 s  1.85 s  1.75 s 244 MiB
- *   256 KiB         0.46    1.67    4.33           240
- *   64 KiB          0.40    1.67    4.35           241
+ *   256 KiB         0.46    1.67    4.33           240     (one run)
+ *   64 KiB          0.40    1.67    4.35           241     (one run)
  *
  * Granules. Only whole huge pages are worth returning: a fault of one is 110 us there (300 when its memory
  * has left the processor's caches), 512 faults of 4 KiB are 770; commit and decommit themselves are 10. Half
