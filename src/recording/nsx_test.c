@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Blackrock NSx in, on files made here byte by byte: specs, pauses, clocks, ends that are not clean, wrong
- * headers. Real files and those of other readers: tests/promise/recordings_test.c.
+ * headers: gaps by S4, nothing that grows with the recording (M6). Files of other writers:
+ * tests/promise/recordings_test.c.
  */
 #include "recordings.h"
 
