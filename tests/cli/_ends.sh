@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+# How a run ends, the same for every writer: ends EXTENSION OPTIONS-TO-READ-IT-BY-HAND...
+. "$SOURCE/tests/cli/_lib.sh"
+endless=synthetic:channels=64,rate=30000,seconds=100000,seed=1
+echo "[]" >copy.yaml
+
+# frames FILE OPTIONS...: how many frames it holds; nothing where it cannot be read.
+frames() {
+    "$WEIR" info "$@" --json 2>/dev/null | sed -n 's/^ *"frames": \([0-9]*\),*$/\1/p' | head -n 1
+}
+
+# same PART FULL COUNT: the first COUNT frames of both are the same values.
+same() {
+    part=$1 full=$2 count=$3
+    shift 3
+    rm -f a.raw* b.raw*
+    status 0 "$WEIR" run copy.yaml "$part" "$@" -o a.raw --quiet
+    status 0 "$WEIR" run copy.yaml "$full" "$@" -o b.raw --quiet
+    bytes=$(wc -c <a.raw)
+    [ "$bytes" -gt 0 ] && [ $((bytes % count)) -eq 0 ] || fail "$part: $bytes bytes of $count frames"
+    cmp -n "$bytes" a.raw b.raw || fail "$part differs from a whole run"
+}
+
+ends() {
+    ext=$1
+    shift
+
+    # An existing name stays whole without --force.
+    echo old >"out.$ext"
+    refused 2 "is there already; --force replaces it" "$WEIR" run "$SPIKE" "$endless" -o "out.$ext"
+    [ "$(cat "out.$ext")" = old ]
+    rm "out.$ext"
+
+    # Ctrl-C and SIGTERM: a finished file, and where it stopped.
+    for signal in INT TERM; do
+        "$WEIR" run "$SPIKE" "$endless" -o "out.$ext" >out 2>err </dev/null &
+        child=$!
+        tries=0
+        while [ ! -s "out.$ext.part" ] && [ $tries -lt 100 ]; do
+            sleep 0.1
+            tries=$((tries + 1))
+        done
+        sleep 0.5
+        kill -s $signal $child
+        got=0
+        wait $child || got=$?
+        [ $got -eq 130 ] || fail "$signal: exit status $got: $(cat err)"
+        [ ! -e "out.$ext.part" ] || fail "$signal: .part is left"
+        grep -q "stopped  *after frame" out || fail "does not say where it stopped: $(cat out)"
+        count=$(frames "out.$ext" "$@")
+        [ "${count:-0}" -gt 0 ] || fail "$signal: nothing can be read"
+        same "out.$ext" "out.$ext" "$count" "$@"
+        rm "out.$ext" "out.$ext.json"
+    done
+
+    # kill -9: what was flushed is there, the same values as a whole run's.
+    "$WEIR" run "$SPIKE" "$endless" -o "out.$ext" --quiet >out 2>err </dev/null &
+    child=$!
+    tries=0 count=
+    while [ "${count:-0}" -eq 0 ] && [ $tries -lt 100 ]; do
+        sleep 0.2
+        tries=$((tries + 1))
+        count=$(frames "out.$ext.part" "$@") || count=
+    done
+    flushed=${count:-0}
+    kill -s KILL $child
+    wait $child || true
+    [ "$flushed" -gt 0 ] || fail "nothing was flushed"
+    count=$(frames "out.$ext.part" "$@")
+    [ "${count:-0}" -ge "$flushed" ] || fail "after kill -9: ${count:-no} frames of $flushed"
+    status 0 "$WEIR" run "$SPIKE" synthetic:channels=64,rate=30000,seconds=$((count / 100 + 2)),seed=1 \
+        -o "whole.$ext" --quiet
+    same "out.$ext.part" "whole.$ext" "$count" "$@"
+    rm out.* whole.*
+
+    # A full disk: exit 7, one line that says where, and what is there can be read.
+    mkdir disk
+    if ! mount -t tmpfs -o size=6m weir-test disk 2>/dev/null; then
+        echo "skipped: the full disk (a tmpfs cannot be mounted here)"
+        return 0
+    fi
+    trap 'umount "$work/disk"; rm -rf "$work"' EXIT
+    status 7 "$WEIR" run "$SPIKE" "$endless" -o "disk/out.$ext" --quiet
+    [ "$(wc -l <err)" -eq 1 ] || fail "not one line: $(cat err)"
+    grep -q "No space left on device; stopped after frame .*; kept as far as it goes: disk/out.$ext.part" err ||
+        fail "full disk: $(cat err)"
+    count=$(frames "disk/out.$ext.part" "$@")
+    [ "${count:-0}" -gt 0 ] || fail "full disk: nothing can be read: $(ls -l disk)"
+    status 0 "$WEIR" run "$SPIKE" synthetic:channels=64,rate=30000,seconds=$((count / 100 + 2)),seed=1 \
+        -o "whole.$ext" --quiet
+    same "disk/out.$ext.part" "whole.$ext" "$count" "$@"
+}
