@@ -528,8 +528,8 @@ static void preset_gaps(maker *of, bool bdf)
     preset(&m);
     m.bdf = bdf;
     m.kind = bdf ? "BDF+D" : "EDF+D";
-    m.samples[3] = "30";
-    m.counts[3] = 30;
+    m.samples[3] = "100"; /* so that one channel is few of a record and read by columns */
+    m.counts[3] = 100;
     m.head_bytes = "1280";
     LIST(0, "+0.25\x14\x14\0+0.3\x15"
             "0.1\x14"
@@ -585,7 +585,7 @@ static void gaps(void **state)
         const char *path = make(&m, kind & 1 ? "g.bdf" : "g.edf");
         weir_recording_options options = weir_recording_options_default();
         options.counts = true;
-        options.channels = kind & 2 ? "0" : "0-1"; /* one of many is read by columns */
+        options.channels = kind & 2 ? "0" : "0-1";
         static const uint64_t whole[] = {20, 30, 10};
         check_gaps(path, &options, whole, 3, 0);
         weir_source *source = NULL;
