@@ -117,6 +117,26 @@ bench_size bench_size_of(const bench_row *row, bool quick);
 /* Runs a row in this process and prints its figures as one line of JSON; exit status. */
 int bench_row_run(const bench_row *row, bool quick);
 
+/* ---- bench_memory_table.c ---- */
+
+extern const char *const bench_works[]; /* names of bench_work */
+/* "128 MiB", "cleared each 6 s", "no limit", into text[size]; returns text. */
+char *bench_limit(const bench_row *row, char *text, size_t size);
+/* "mlx:metal, 128 MiB, 40 lengths": what --only looks at. The caller's. */
+char *bench_title(const bench_row *row);
+
+/* What was published for a row: MiB of the library's cache and of the process, times real time; -1 = not
+ * said. */
+typedef struct bench_published {
+    const char *policy, *stream;
+    double limit_mib, clear_s; /* limit -1 = none */
+    double cache_mib, footprint_mib, x_real_time;
+} bench_published;
+const bench_published *bench_published_of(const bench_row *row); /* NULL = nothing */
+
+/* Rows whose result is NULL are left out. */
+void bench_memory_tables(const bench_row *rows, json_t *const *results, size_t count);
+
 /* A picture of memory over time: rows with "samples", "title". Leaves errors to the file's indicator. */
 void bench_memory_svg(const json_t *rows, FILE *file);
 

@@ -2,7 +2,8 @@
  *
  * bench_memory.c: `weir bench memory`: what is held however messages are cut, by policy and limit: the
  * published streams (SEEDS B2, B3) message by message, the way of array libraries; weir's chain; and real MLX
- * where it is installed. Each row runs in a process of its own (bench_row.c). A table, JSON, a picture.
+ * where it is installed. Each row runs in a process of its own (bench_row.c). Which rows there are, running them,
+ * JSON; the tables are bench_memory_table.c's, the picture bench_memory_svg.c's.
  */
 #include "bench.h"
 
@@ -26,40 +27,6 @@ static const bench_stream *const stalls = &streams[STREAMS - 1];
 
 static const uint64_t limits[] = {512 * MIB, 256 * MIB, 128 * MIB, 32 * MIB, 16 * MIB, 0};
 static const double clears[] = {60, 6, 1};
-
-static const char *const works[] = {"intermediates", "chain, tiled", "chain, message-wise",
-                                    "real MLX"};
-
-/* What was published: MiB of the library's cache and of the process, times real time; -1 = not said. On Metal
- * by ezmsg-sigproc's author (256 channels, an M-series host), on the CPU and CUDA with MLX 0.32.4. */
-static const struct published {
-    const char *policy, *stream;
-    double limit_mib, clear_s; /* limit -1 = none */
-    double cache_mib, footprint_mib, x_real_time;
-} published[] = {
-    {"mlx:metal", "constant 300", -1, 0, 32, 300, -1},
-    {"mlx:metal", "constant 9000", -1, 0, 366, 836, -1},
-    {"mlx:metal", "10 lengths", -1, 0, 493, 901, -1},
-    {"mlx:metal", "30 lengths", -1, 0, 3980, 4432, -1},
-    {"mlx:metal", "40 lengths", -1, 0, 5743, 6206, 9.8},
-    {"mlx:metal", "40 lengths", 512, 0, 519, 966, 11.1},
-    {"mlx:metal", "40 lengths", 256, 0, 257, 681, 11.1},
-    {"mlx:metal", "40 lengths", 128, 0, 135, 570, 11.0},
-    {"mlx:metal", "40 lengths", 0, 0, 0, 396, 5.9},
-    {"mlx:metal", "40 lengths", -1, 60, 1747, 2206, 10.0},
-    {"mlx:metal", "40 lengths", -1, 6, 298, 638, 10.8},
-    {"mlx:metal", "40 lengths", -1, 1, 0, 544, 10.2},
-    {"mlx:cpu", "40 lengths", -1, 0, 4007, -1, 15.3},
-    {"mlx:cpu", "40 lengths", 512, 0, 510, -1, 26.2},
-    {"mlx:cpu", "40 lengths", 256, 0, 255, -1, 26.1},
-    {"mlx:cpu", "40 lengths", 128, 0, 127, -1, 27.9},
-    {"mlx:cpu", "40 lengths", 32, 0, 31, -1, 24.8},
-    {"mlx:cpu", "40 lengths", 0, 0, 0, -1, 23.4},
-    {"mlx:cuda", "40 lengths", -1, 0, 4023, -1, 29.9},
-    {"mlx:cuda", "40 lengths", 512, 0, 508, -1, 30.5},
-    {"mlx:cuda", "40 lengths", 128, 0, 117, -1, 30.1},
-    {"mlx:cuda", "40 lengths", 0, 0, 0, -1, 25.1},
-};
 
 typedef struct bench {
     bool quick, json;
@@ -106,47 +73,6 @@ static void list(bench *b)
         add(b, BENCH_TILED, NULL, &streams[i], WEIR_UNSET, 0);
     for (const char *const *policy = weir_cache_policies(); *policy; policy++)
         add(b, BENCH_WHOLE, *policy, stalls, WEIR_UNSET, 0);
-}
-
-static char *limit_text(const bench_row *row, char *text, size_t size)
-{
-    if (row->clear_s > 0)
-        snprintf(text, size, "cleared each %g s", row->clear_s);
-    else if (row->limit == WEIR_NO_LIMIT)
-        snprintf(text, size, "no limit");
-    else if (row->limit == WEIR_UNSET)
-        snprintf(text, size, "%s", row->work == BENCH_TILED ? "its plan" : "512 MiB, its plan");
-    else
-        cli_bytes(row->limit, text, size);
-    return text;
-}
-
-static const char *subject(const bench_row *row)
-{
-    return row->work == BENCH_MLX || row->policy == NULL ? works[row->work] : row->policy;
-}
-
-/* "mlx:metal, 128 MiB, 40 lengths": what --only looks at. */
-static char *title(const bench_row *row)
-{
-    char limit[CLI_FIGURE];
-    limit_text(row, limit, sizeof(limit));
-    if (row->work == BENCH_WHOLE)
-        return cli_text("%s, %s, %s, %s", works[row->work], row->policy, limit, row->stream->name);
-    return cli_text("%s, %s, %s", subject(row), limit, row->stream->name);
-}
-
-static const struct published *published_of(const bench_row *row)
-{
-    double limit = row->limit > INT64_MAX ? -1 : (double)row->limit / (double)MIB;
-    bool compared = row->work == BENCH_INTERMEDIATES || row->work == BENCH_MLX;
-    for (size_t i = 0; compared && i < sizeof published / sizeof published[0]; i++) {
-        const struct published *p = &published[i];
-        if (strcmp(p->policy, row->policy) == 0 && strcmp(p->stream, row->stream->name) == 0 &&
-            p->limit_mib == limit && p->clear_s == row->clear_s)
-            return p;
-    }
-    return NULL;
 }
 
 /* ---- running ------------------------------------------------------------------------------------------- */
@@ -209,7 +135,7 @@ static char *read_all(int file)
 static int run_row(bench *b, size_t number)
 {
     int ends[2], state = 0;
-    char *name = title(&b->rows[number]);
+    char *name = bench_title(&b->rows[number]);
     if (pipe2(ends, O_CLOEXEC) != 0) {
         int status = cli_fail(1, "%s: %s", name, strerror(errno));
         free(name);
@@ -239,7 +165,7 @@ static int run_row(bench *b, size_t number)
 
 static bool is_wanted(const bench *b, const bench_row *row)
 {
-    char *name = title(row);
+    char *name = bench_title(row);
     bool wanted = !(row->work == BENCH_MLX && b->mlx_missing) &&
                   (b->only == NULL || strstr(name, b->only) != NULL);
     free(name);
@@ -254,7 +180,7 @@ static int run(bench *b)
         if (!is_wanted(b, &b->rows[i]))
             continue;
         if (shown) {
-            char *name = title(&b->rows[i]);
+            char *name = bench_title(&b->rows[i]);
             fprintf(stderr, "\r\033[K%zu of %zu: %s", i + 1, b->count, name);
             free(name);
         }
@@ -272,119 +198,7 @@ static int run(bench *b)
     return status;
 }
 
-/* ---- table ----------------------------------------------------------------------------------------------- */
-
-static double number(const json_t *json, const char *key)
-{
-    return json_number_value(json_object_get(json, key));
-}
-
-static void put_mib(cli_table *table, const json_t *json, const char *key)
-{
-    const json_t *value = json_object_get(json, key);
-    if (json_is_number(value))
-        cli_table_cell(table, "%.1f", json_number_value(value) / (double)MIB);
-    else
-        cli_table_cell(table, "%s", "");
-}
-
-static void put_published(cli_table *table, const struct published *p)
-{
-    char footprint[48] = "", x[32] = "";
-    if (p && p->footprint_mib >= 0)
-        snprintf(footprint, sizeof(footprint), " of %.0f", p->footprint_mib);
-    if (p && p->x_real_time >= 0)
-        snprintf(x, sizeof(x), ", %.1f x", p->x_real_time);
-    if (p)
-        cli_table_cell(table, "%.0f%s%s", p->cache_mib, footprint, x);
-    else
-        cli_table_cell(table, "%s", "");
-}
-
-static void put_row(cli_table *table, const bench_row *row, const json_t *json)
-{
-    char limit[CLI_FIGURE];
-    cli_table_cell(table, "%s", row->work == BENCH_TILED ? row->stream->name : subject(row));
-    cli_table_cell(table, "%s", limit_text(row, limit, sizeof(limit)));
-    static const char *const keys[] = {"idle_bytes",      "live_peak_bytes", "held_peak_bytes",
-                                       "heap_peak_bytes", "rss_bytes",       "pss_bytes"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        put_mib(table, json, keys[i]);
-    cli_table_cell(table, "%.3g", number(json, "x_real_time"));
-    if (json_object_get(json, "first_bytes"))
-        cli_table_cell(table, "%.1f to %.1f", number(json, "first_bytes") / (double)MIB,
-                       number(json, "last_bytes") / (double)MIB);
-    else
-        cli_table_cell(table, "%s", "");
-    cli_table_cell(table, json_object_get(json, "steps") ? "%.0f" : "", number(json, "steps"));
-    put_published(table, published_of(row));
-}
-
-/* Rows that have stream and kind in common make a table. */
-static bool same_table(const bench_row *a, const bench_row *b)
-{
-    if (a->work == BENCH_TILED || b->work == BENCH_TILED)
-        return a->work == b->work;
-    bool chains = a->work == BENCH_WHOLE || b->work == BENCH_WHOLE;
-    return a->stream == b->stream && (chains ? a->work == b->work : true);
-}
-
-static void print_tables(const bench *b)
-{
-    for (size_t i = 0; i < b->count;) {
-        const bench_row *first = &b->rows[i];
-        size_t rows = 0;
-        cli_table *table =
-            cli_table_create("|limit|>idle|>live peak|>held peak|>heap's count|>Rss|>"
-                             "Pss|>x real time|>at rest|>steps|>published");
-        for (; i < b->count && same_table(first, &b->rows[i]); i++) {
-            if (b->results[i] == NULL)
-                continue;
-            if (rows > 0 && b->rows[i].limit != b->rows[i - 1].limit)
-                cli_table_rule(table);
-            put_row(table, &b->rows[i], b->results[i]);
-            rows++;
-        }
-        if (rows > 0) {
-            const char *of = first->work == BENCH_INTERMEDIATES ? "Messages of" : "weir's";
-            const char *what =
-                first->work == BENCH_INTERMEDIATES ? first->stream->name : works[first->work];
-            printf("\n%s%s %s%s%s\n", cli_bold(stdout), of, what,
-                   first->work == BENCH_WHOLE ? ", 40 lengths" : "", cli_plain(stdout));
-            cli_table_print(table, stdout);
-        }
-        cli_table_destroy(table);
-    }
-}
-
-/* B3: what the shapes of stalls do to the usual one. */
-static void print_hot(const bench *b)
-{
-    cli_table *table =
-        cli_table_create("|>ns before|>ns after|>times as fast|>hit rate|>published");
-    size_t rows = 0;
-    for (size_t i = 0; i < b->count; i++) {
-        const bench_row *row = &b->rows[i];
-        if (b->results[i] == NULL || row->work != BENCH_INTERMEDIATES || row->stream != stalls ||
-            row->limit != 128 * MIB)
-            continue;
-        double before = number(b->results[i], "hot_ns_first");
-        double after = number(b->results[i], "hot_ns_last");
-        cli_table_cell(table, "%s", row->policy);
-        cli_table_cell(table, "%.0f", before);
-        cli_table_cell(table, "%.0f", after);
-        cli_table_cell(table, "%.2f", before / after);
-        cli_table_cell(table, "%.4f", number(b->results[i], "hot_hit_rate"));
-        cli_table_cell(table, "%s", strcmp(row->policy, "mlx:metal") == 0 ? "0.97" : "");
-        rows++;
-    }
-    if (rows > 0) {
-        printf("\n%sThe usual allocation, before and after 39 rare lengths, at 128 MiB%s\n",
-               cli_bold(stdout), cli_plain(stdout));
-        cli_table_print(table, stdout);
-    }
-    cli_table_destroy(table);
-}
+/* ---- output ------------------------------------------------------------------------------------------ */
 
 static void print(const bench *b)
 {
@@ -398,8 +212,7 @@ static void print(const bench *b)
            "real time.\n",
            b->quick ? BENCH_CHANNELS / 8 : BENCH_CHANNELS, BENCH_BUFFERS,
            b->quick ? "" : ", each computed from the one before");
-    print_tables(b);
-    print_hot(b);
+    bench_memory_tables(b->rows, b->results, b->count);
     if (b->mlx_missing)
         printf("\nleft out: real MLX: %s\n", b->mlx_missing);
 }
@@ -409,16 +222,16 @@ static void print(const bench *b)
 /* Result and what was asked, in one object. */
 static json_t *row_json(const bench_row *row, const json_t *result)
 {
-    char *name = title(row);
+    char *name = bench_title(row);
     json_t *json = json_pack("{s:o, s:s, s:o, s:s, s:i, s:i}", "title", cli_json_text(name), "work",
-                             works[row->work], "policy", cli_json_text(row->policy), "stream",
+                             bench_works[row->work], "policy", cli_json_text(row->policy), "stream",
                              row->stream->name, "lengths", (int)row->stream->shapes,
                              "message_frames", (int)row->stream->frames);
     json_object_set_new(json, "limit_bytes",
                         row->limit == WEIR_UNSET ? json_null() : cli_json_count(row->limit));
     json_object_set_new(json, "clear_s", row->clear_s > 0 ? json_real(row->clear_s) : json_null());
     json_object_update(json, (json_t *)(uintptr_t)result);
-    const struct published *p = published_of(row);
+    const bench_published *p = bench_published_of(row);
     if (p) {
         json_t *figures = json_pack("{s:f}", "cache_mib", p->cache_mib);
         if (p->footprint_mib >= 0)

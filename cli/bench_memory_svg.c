@@ -104,8 +104,9 @@ static void put_grid(const picture *p)
         if (at > p->most)
             break;
         plot_svg_rule(p->file, LEFT, y_of(p, at), LEFT + WIDTH, y_of(p, at), "#e8ebef");
-        plot_svg_label(p->file, LEFT - 8, y_of(p, at) + 4, "end",
-                       plot_number(at, p->logarithmic ? (at < 1 ? 0.01 : 1) : step, text, sizeof(text)));
+        plot_svg_label(
+            p->file, LEFT - 8, y_of(p, at) + 4, "end",
+            plot_number(at, p->logarithmic ? (at < 1 ? 0.01 : 1) : step, text, sizeof(text)));
     }
     plot_ticks(0, p->end_s, 8, &start, &step);
     for (int i = 0; start + i * step <= p->end_s; i++) {
