@@ -47,7 +47,8 @@ enum {
     CLI_OPT_RAW,
     CLI_OPT_MESSAGE_FRAMES,
     CLI_OPT_MESSAGE_LENGTHS,
-    CLI_OPT_MARKDOWN
+    CLI_OPT_MARKDOWN,
+    CLI_OPT_POLICY
 };
 
 /* ---- say.c: lines for a person --------------------------------------------------------------- */

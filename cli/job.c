@@ -23,6 +23,7 @@ static const struct argp_option chain_options[] = {
     {"force", CLI_OPT_FORCE, 0, 0, "replace an output that exists", 1},
     {"memory-limit", CLI_OPT_MEMORY, "BYTES", 0, "never hold more: 64M, 1.5 GiB, none", 1},
     {"cache-limit", CLI_OPT_CACHE, "BYTES|auto", 0, "never keep more that is not in use", 1},
+    {"policy", CLI_OPT_POLICY, "NAME", 0, "of the chain's cache: fit, pages, mlx:cpu, ...", 1},
     {"threads", CLI_OPT_THREADS, "N", 0, "threads of the chain", 1},
     {"tile", CLI_OPT_TILE, "FRAMES|auto|none", 0,
      "frames that go through the chain together; none: message by message", 1},
@@ -63,6 +64,9 @@ static error_t parse_chain(int key, char *text, struct argp_state *state)
         job->chain_options.cache_limit = strcasecmp(text, "auto") == 0
                                              ? WEIR_LIMIT_AUTO
                                              : cli_option_bytes(state, "--cache-limit", text);
+        return 0;
+    case CLI_OPT_POLICY:
+        job->chain_options.policy = text;
         return 0;
     case CLI_OPT_THREADS:
         job->chain_options.threads = cli_option_count(state, "--threads", text, 1);

@@ -28,9 +28,10 @@ static size_t add_row(cli_table *table, const weir_plan *plan, size_t index)
                                               : "");
     cli_table_cell(table, "%s", unit ? cli_count(part->bytes, text, sizeof text) : "");
     cli_table_cell(table, "%s",
-                   edge == NULL       ? ""
-                   : edge->bytes == 0 ? "in place"
-                                      : cli_count(edge->bytes, text, sizeof text));
+                   edge == NULL           ? ""
+                   : edge->bytes > 0      ? cli_count(edge->bytes, text, sizeof text)
+                   : plan->whole_messages ? "of cache"
+                                          : "in place");
     cli_table_cell(table, "%s", cli_count(bytes, text, sizeof text));
     cli_table_cell(table, "%s", cli_bytes(bytes, text, sizeof text));
     return edge != NULL ? 2 : 1;
@@ -50,6 +51,13 @@ void cli_plan_print(const cli_job *job, FILE *file)
     cli_table_cell(table, "%s", cli_bytes(plan->total_bytes, text, sizeof text));
     cli_table_print(table, file);
     cli_table_destroy(table);
+    if (plan->whole_messages)
+        fprintf(file,
+                "message by message, at the fullest moment of the longest; what is given back is "
+                "kept for reuse %s\n",
+                plan->memory_limit_bytes == WEIR_NO_LIMIT
+                    ? "where shorter ones leave room"
+                    : "within memory_limit, up to cache_limit");
     if (plan->memory_limit_bytes == WEIR_NO_LIMIT)
         fprintf(file, "no memory_limit is stated: the plan itself is the limit\n");
     else
@@ -94,6 +102,7 @@ json_t *cli_plan_json(const cli_job *job)
     json_object_set_new(json, "memory_limit_bytes", cli_json_count(plan->memory_limit_bytes));
     json_object_set_new(json, "tile_frames", cli_json_count(plan->tile_frames));
     json_object_set_new(json, "threads", cli_json_count(plan->threads));
+    json_object_set_new(json, "whole_messages", json_boolean(plan->whole_messages));
     json_object_set_new(json, "parts", parts);
     return json;
 }

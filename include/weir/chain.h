@@ -150,7 +150,8 @@ WEIR_API double weir_chain_gap_tolerance(const weir_chain *chain);
 
 typedef struct weir_plan_part {
     const char *name;         /* "2 butterworth" */
-    const char *kind;         /* "unit" "edge" "tile" "reader" "writer" "threads" "records" */
+    const char *kind;         /* "unit" "edge" "strips" "messages" "tile" "reader" "writer" "threads"
+                                 "records" "idle" */
     uint64_t bytes;
     uint64_t used_bytes;      /* highest use so far in a run (M6) */
     uint64_t capacity_frames; /* of an edge or tile; else 0 */
@@ -163,8 +164,12 @@ typedef struct weir_plan {
     uint64_t total_bytes;
     uint64_t memory_limit_bytes; /* WEIR_NO_LIMIT = none stated */
     bool fits;
-    uint64_t tile_frames;
+    uint64_t tile_frames; /* message-wise: the longest message */
     uint64_t threads;
+    /* Message-wise: edges come from the cache, and their bytes at the fullest moment of the longest
+     * message are one part, "messages". What is given back is kept for reuse: in a part "idle", as much
+     * as a stated memory limit leaves, up to cache_limit; without one, where shorter messages leave room. */
+    bool whole_messages;
 } weir_plan;
 
 /* Plans the chain for a stream that is pushed. Fixes the chain: nothing can be added afterwards; a
@@ -194,7 +199,7 @@ typedef weir_err (*weir_sink_fn)(void *user, const weir_message *block);
 
 /* Puts one message through (borrowed for the call, S7); the sink is called for what comes out. The
  * first push takes all buffers: WEIR_E_PLAN where the plan is above the limit; no push after it
- * allocates. WEIR_E_USAGE: not planned, or another spec. */
+ * takes any, unless it is message-wise. WEIR_E_USAGE: not planned, or another spec. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_push(weir_chain *chain,
                                                  const weir_message *message,
                                                  weir_sink_fn sink,

@@ -168,9 +168,13 @@ static void gather_counts(const weir_chain *chain, const weiri_step *step)
     }
 }
 
+/* Less is done by the caller before a worker has looked. */
+#define LEAST_SHARED_BYTES 32768
+
 static void do_pieces(weir_chain *chain, weiri_pool_fn run, tile_run *at, int pieces)
 {
-    if (chain->pool != NULL && pieces > 1) {
+    size_t bytes = at->in.frames * (size_t)weir_spec_frame_bytes(at->stage->first->in);
+    if (chain->pool != NULL && pieces > 1 && bytes >= LEAST_SHARED_BYTES) {
         weiri_pool_run(chain->pool, run, at, pieces);
         return;
     }

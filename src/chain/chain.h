@@ -13,6 +13,7 @@
  *   plan.c     tile length, capacities, bytes; one buffer for everything
  *   bands.c    one tile through one stage
  *   engine.c   tiles through stages; push, pull
+ *   messages.c instead of tiles, whole messages whose edges come from the cache
  *   run.c      source -> chain -> sinks, progress, report
  */
 #ifndef WEIRI_CHAIN_H
@@ -49,6 +50,9 @@ typedef struct weiri_edge {
     int64_t index;     /* of its first frame, within the segment */
     size_t frame_bytes;
     bool in_place; /* lies on the edge before it, and has no bytes of its own */
+    /* Message-wise: */
+    weir_buffer *buffer; /* of the message on its way; NULL = none */
+    uint64_t most_bytes; /* of the longest message's, as the cache may charge it */
 } weiri_edge;
 
 /* One unit as it runs. */
@@ -131,6 +135,9 @@ struct weir_chain {
         strip_offset; /* of the first strip; of both; one pair a thread */
     uint64_t pool_offset;
     weir_plan_part *strip_part;
+    uint64_t edges_bytes;       /* message-wise: of edges that are there now, as charged */
+    weir_plan_part *edges_part; /* and of those at the fullest moment */
+    weir_plan_part *idle_part;  /* kept for reuse; NULL = only where the plan has room */
 
     /* running */
     weir_buffer *buffer; /* NULL = not started */
@@ -183,6 +190,20 @@ void weiri_stage_process(weir_chain *chain,
                          size_t *ret_consumed,
                          weiri_tile *out,
                          size_t *ret_produced);
+
+/* messages.c: what edges take at once when the longest message passes, and the records for them. */
+void weiri_messages_plan(weir_chain *chain, uint64_t *ret_edges, uint64_t *ret_records);
+/* What may be kept for reuse beside a plan of so much. */
+uint64_t weiri_messages_idle(const weir_chain *chain, uint64_t total);
+/* Takes what the stage makes of so many frames from the cache; room in frames. WEIR_E_LIMIT, WEIR_E_NOMEM. */
+weir_err weiri_edge_open(weir_chain *chain, weiri_stage *stage, size_t frames_in, size_t *ret_room);
+/* Gives it back. Tiled: nothing. */
+void weiri_edge_close(weir_chain *chain, weiri_edge *edge);
+
+static inline bool weiri_chain_is_whole(const weir_chain *chain)
+{
+    return chain->options.tile_frames == WEIR_TILE_NONE;
+}
 
 /* plan.c */
 /* Takes the one buffer and makes everything ready. WEIR_E_PLAN, WEIR_E_NOMEM, errors of source, sinks. */

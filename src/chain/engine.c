@@ -103,6 +103,7 @@ static void release_edge(weir_chain *chain, int stage_before)
         }
     }
     edge->frames = 0;
+    weiri_edge_close(chain, edge);
 }
 
 static weir_message block_of(const weir_chain *chain,
@@ -156,41 +157,55 @@ static void run_into_rows(weir_chain *chain,
     stage->more = *ret_produced == room && *ret_produced > 0 && *ret_consumed == in->frames;
 }
 
-static void run_into_edge(weir_chain *chain,
-                          weiri_stage *stage,
-                          const weiri_tile *in,
-                          size_t *ret_consumed,
-                          size_t *ret_produced)
+static weir_err run_into_edge(weir_chain *chain,
+                              weiri_stage *stage,
+                              const weiri_tile *in,
+                              size_t *ret_consumed,
+                              size_t *ret_produced)
 {
     weiri_edge *edge = &stage->edge;
-    if (edge->in_place) {
+    size_t room = edge->capacity;
+    bool whole = weiri_chain_is_whole(chain);
+    if (whole) {
+        weir_err err = weiri_edge_open(chain, stage, in->frames, &room);
+        if (err != WEIR_OK) {
+            return err;
+        }
+    } else if (edge->in_place) {
         edge->data = in->data;
     }
-    weiri_tile out = {edge->data, edge->capacity};
+    weiri_tile out = {edge->data, room};
     weiri_stage_process(chain, stage, in, ret_consumed, &out, ret_produced);
     edge->frames = *ret_produced;
     edge->index = stage->next_index;
     if (edge->frames > edge->frames_max) {
         edge->frames_max = edge->frames;
-        stage->edge_part->used_bytes =
-            edge->in_place ? 0 : (edge->frames_max * edge->frame_bytes + 63) / 64 * 64;
+        if (!edge->in_place && !whole) {
+            stage->edge_part->used_bytes = (edge->frames_max * edge->frame_bytes + 63) / 64 * 64;
+        }
     }
-    stage->more = *ret_produced == edge->capacity && *ret_consumed == in->frames &&
+    stage->more = *ret_produced == room && *ret_consumed == in->frames &&
                   weiri_stage_is_plain(stage) &&
                   (stage->last->ops->info.flags & WEIR_UNIT_CHANGES_RATE) != 0;
+    return WEIR_OK;
 }
 
 static weir_err run_stage(weir_chain *chain, weiri_stage *stage, weiri_delivery *delivery)
 {
     weiri_edge *before = edge_before(chain, stage);
-    weiri_tile in = {before->data + stage->consumed * before->frame_bytes,
+    /* What is still to come of frames that are gone already: there is nothing to look at. */
+    unsigned char *from = before->data != NULL ? before->data : chain->buffer->memory;
+    weiri_tile in = {from + stage->consumed * before->frame_bytes,
                      before->frames - stage->consumed};
     size_t consumed = 0, produced = 0;
     bool pulled = delivery->rows != NULL && stage->output >= 0;
     if (pulled) {
         run_into_rows(chain, stage, &in, &consumed, &produced, delivery);
     } else {
-        run_into_edge(chain, stage, &in, &consumed, &produced);
+        weir_err err = run_into_edge(chain, stage, &in, &consumed, &produced);
+        if (err != WEIR_OK) {
+            return err;
+        }
     }
     if (consumed > in.frames || (consumed == 0 && produced == 0 && in.frames > 0)) {
         return weiri_fail(WEIR_E_INTERNAL, "%s took %zu of %zu frames and put out none",
@@ -204,6 +219,9 @@ static weir_err run_stage(weir_chain *chain, weiri_stage *stage, weiri_delivery 
     }
     if (stage->children == 0) {
         stage->edge.frames = 0;
+    }
+    if (stage->edge.frames == 0) {
+        weiri_edge_close(chain, &stage->edge);
     }
     if (stage->consumed >= before->frames) {
         release_edge(chain, stage->parent);
@@ -255,7 +273,7 @@ static weir_err check_message(const weir_chain *chain, const weir_message *messa
     if (message->data == NULL && message->frames > 0) {
         return weiri_fail(WEIR_E_USAGE, "the message has %zu frames and no data", message->frames);
     }
-    if (chain->options.tile_frames == WEIR_TILE_NONE && message->frames > chain->plan.tile_frames) {
+    if (weiri_chain_is_whole(chain) && message->frames > chain->plan.tile_frames) {
         return weiri_fail(WEIR_E_USAGE, "a message of %zu frames; the longest was stated as %llu",
                           message->frames, (unsigned long long)chain->plan.tile_frames);
     }
@@ -392,6 +410,7 @@ void weir_chain_reset(weir_chain *chain)
         weiri_stage *stage = &chain->stages[i];
         reset_stage(chain, stage, false);
         stage->edge.frames = 0;
+        weiri_edge_close(chain, &stage->edge);
         stage->consumed = 0;
         stage->more = false;
     }

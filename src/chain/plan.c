@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * plan.c: how long a tile is, how much each edge holds, how many bytes all of it is; and the one buffer
- * that a run takes, laid out as planned. Nothing else is taken for the life of the chain: states, tiles,
+ * that a run takes, laid out as planned. Nothing else is taken for the life of the chain (but edges where
+ * messages are not cut into tiles: messages.c): states, tiles,
  * edges, the reader's and writers' buffers lie in it side by side (M6), and its pages are touched at the
  * start, so that a run which has begun cannot meet a machine without memory half-way.
  */
@@ -30,7 +31,8 @@ static uint64_t working_bytes(void)
 
 static bool in_place(const weir_chain *chain, const weiri_stage *stage)
 {
-    if (stage->first != stage->last || !weiri_step_in_place(stage->first)) {
+    if (stage->first != stage->last || !weiri_step_in_place(stage->first) ||
+        weiri_chain_is_whole(chain)) {
         return false;
     }
     if (stage->parent < 0) {
@@ -44,7 +46,7 @@ static bool in_place(const weir_chain *chain, const weiri_stage *stage)
 static uint64_t choose_tile(weir_chain *chain)
 {
     uint64_t stated = chain->options.tile_frames;
-    if (stated == WEIR_TILE_NONE) {
+    if (weiri_chain_is_whole(chain)) {
         return chain->options.longest_message;
     }
     if (stated != WEIR_TILE_AUTO) {
@@ -69,7 +71,7 @@ static uint64_t choose_tile(weir_chain *chain)
  * edge that grows what it holds (windows) gets room for what stays in the cache, one frame at least. */
 static void choose_capacities(weir_chain *chain, uint64_t tile)
 {
-    bool whole = chain->options.tile_frames == WEIR_TILE_NONE;
+    bool whole = weiri_chain_is_whole(chain);
     for (int i = 0; i < chain->stage_count; i++) {
         weiri_stage *stage = &chain->stages[i];
         uint64_t before = stage->parent < 0 ? tile : chain->stages[stage->parent].edge.capacity;
@@ -77,7 +79,8 @@ static void choose_capacities(weir_chain *chain, uint64_t tile)
         uint64_t room = working_bytes() / 4 / stage->edge.frame_bytes;
         bool grows = (double)capacity * (double)stage->edge.frame_bytes >
                      (double)before * (double)weir_spec_frame_bytes(stage->first->in);
-        if (!stage->edge.in_place && grows && !whole && capacity > room) {
+        if (!stage->edge.in_place && grows && !whole && !stage->first->columnwise &&
+            capacity > room) {
             capacity = room < 1 ? 1 : room;
         }
         stage->edge.capacity = (size_t)capacity;
@@ -138,8 +141,9 @@ static void lay_step(layout *at, weiri_step *step)
 static void lay_edge(layout *at, weiri_stage *stage)
 {
     weir_chain *chain = at->chain;
-    uint64_t bytes =
-        stage->edge.in_place ? 0 : edge_bytes(stage->edge.capacity, stage->edge.frame_bytes);
+    uint64_t bytes = stage->edge.in_place || weiri_chain_is_whole(chain)
+                         ? 0
+                         : edge_bytes(stage->edge.capacity, stage->edge.frame_bytes);
     stage->edge_offset = add_bytes(at, bytes);
     stage->edge_part = add_part(chain, chain->parts[chain->plan.part_count - 1].name, "edge", bytes,
                                 &stage->last->spec);
@@ -217,7 +221,7 @@ static weir_err lay_files(layout *at, uint64_t tile)
 
 static weir_err lay_out(weir_chain *chain, uint64_t tile)
 {
-    size_t most = 2 * (size_t)chain->step_count + (size_t)chain->exit_count + 5;
+    size_t most = 2 * (size_t)chain->step_count + (size_t)chain->exit_count + 7;
     chain->parts = weiri_arena_get(&chain->plan_arena, most * sizeof *chain->parts);
     chain->writer_offsets =
         weiri_arena_get(&chain->plan_arena, (size_t)(chain->exit_count + 1) * sizeof(uint64_t));
@@ -225,6 +229,10 @@ static weir_err lay_out(weir_chain *chain, uint64_t tile)
         return weiri_fail_prefix(WEIR_E_NOMEM, "the plan: ");
     }
     layout at = {.chain = chain};
+    uint64_t edges = 0, edge_records = 0;
+    if (weiri_chain_is_whole(chain)) {
+        weiri_messages_plan(chain, &edges, &edge_records);
+    }
     for (int i = 0; i < chain->step_count; i++) {
         weiri_step *step = &chain->steps[i];
         lay_step(&at, step);
@@ -233,13 +241,17 @@ static weir_err lay_out(weir_chain *chain, uint64_t tile)
         }
     }
     lay_strips(&at);
+    if (weiri_chain_is_whole(chain)) { /* of the cache, not of the one buffer */
+        chain->edges_part = add_part(chain, "between units", "messages", 0, NULL);
+        chain->edges_part->bytes = edges;
+    }
     weir_err err = lay_files(&at, tile);
     if (err != WEIR_OK) {
         return err;
     }
     lay_pool(&at);
     weir_plan_part *records = add_part(chain, "descriptions, cache", "records", 0, NULL);
-    if (at.bytes > SIZE_MAX / 2) {
+    if (at.bytes > SIZE_MAX / 2 || edges > SIZE_MAX / 2) {
         return weiri_fail(WEIR_E_PLAN, "the plan needs more bytes than there are addresses");
     }
     /* What is held already (settings, labels, this plan), and what the cache adds to a take. */
@@ -247,8 +259,15 @@ static weir_err lay_out(weir_chain *chain, uint64_t tile)
     weir_cache_stats stats = {.stats_size = sizeof stats};
     weir_cache_stats_read(chain->cache, &stats);
     uint64_t cost = weiri_cache_cost(chain->cache, (size_t)at.bytes);
-    chain->plan.total_bytes = stats.held_bytes - stats.idle_bytes + cost;
-    records->bytes = records->used_bytes = chain->plan.total_bytes - at.bytes;
+    chain->plan.total_bytes = stats.held_bytes - stats.idle_bytes + cost + edges + edge_records;
+    records->bytes = records->used_bytes = chain->plan.total_bytes - at.bytes - edges;
+    uint64_t idle =
+        weiri_chain_is_whole(chain) ? weiri_messages_idle(chain, chain->plan.total_bytes) : 0;
+    if (idle > 0) {
+        chain->idle_part = add_part(chain, "kept for reuse", "idle", 0, NULL);
+        chain->idle_part->bytes = idle;
+        chain->plan.total_bytes += idle;
+    }
     return WEIR_OK;
 }
 
@@ -258,6 +277,9 @@ void weiri_chain_unplan(weir_chain *chain)
 {
     weiri_pool_destroy(chain->pool);
     chain->pool = NULL;
+    for (int i = 0; i < chain->stage_count; i++) {
+        weiri_edge_close(chain, &chain->stages[i].edge);
+    }
     weir_buffer_unref(chain->buffer);
     chain->buffer = NULL;
     weiri_arena_fini(&chain->plan_arena);
@@ -265,7 +287,7 @@ void weiri_chain_unplan(weir_chain *chain)
     chain->planned = false;
     chain->steps = NULL;
     chain->stages = NULL;
-    chain->strip_part = NULL;
+    chain->strip_part = chain->edges_part = chain->idle_part = NULL;
     chain->order = NULL;
     chain->exits = NULL;
     chain->parts = NULL;
@@ -278,7 +300,7 @@ void weiri_chain_unplan(weir_chain *chain)
 
 static weir_err plan_all(weir_chain *chain)
 {
-    if (chain->options.tile_frames == WEIR_TILE_NONE && chain->options.longest_message == 0) {
+    if (weiri_chain_is_whole(chain) && chain->options.longest_message == 0) {
         return weiri_fail(WEIR_E_USAGE,
                           "tile: none needs the longest message to be stated (--message-frames or "
                           "--message-lengths)");
@@ -307,6 +329,7 @@ static weir_err plan_all(weir_chain *chain)
     chain->plan.parts = chain->parts;
     chain->plan.threads = chain->options.threads;
     chain->plan.memory_limit_bytes = chain->options.memory_limit;
+    chain->plan.whole_messages = weiri_chain_is_whole(chain);
     chain->plan.fits = chain->plan.total_bytes <= chain->options.memory_limit;
     return WEIR_OK;
 }
@@ -428,7 +451,7 @@ static void place(weir_chain *chain)
     };
     for (int i = 0; i < chain->stage_count; i++) {
         weiri_stage *stage = &chain->stages[i];
-        stage->edge.data = base + stage->edge_offset;
+        stage->edge.data = weiri_chain_is_whole(chain) ? NULL : base + stage->edge_offset;
         for (weiri_step *step = stage->first; step != NULL; step = step->next) {
             place_step(chain, stage, step);
         }
@@ -465,9 +488,10 @@ weir_err weiri_chain_start(weir_chain *chain)
         return refuse(chain);
     }
     weir_cache_clear(chain->cache);
-    /* M8: without a limit of the user's, the plan itself is the limit. */
-    uint64_t limit = chain->options.memory_limit == WEIR_NO_LIMIT ? chain->plan.total_bytes
-                                                                  : chain->options.memory_limit;
+    /* M8: without a limit of the user's, the plan itself is the limit; and where something is given back
+     * and kept, the plan says how much. */
+    bool stated = chain->options.memory_limit != WEIR_NO_LIMIT && !weiri_chain_is_whole(chain);
+    uint64_t limit = stated ? chain->options.memory_limit : chain->plan.total_bytes;
     weir_err err = weir_cache_limit_held(chain->cache, limit);
     if (err == WEIR_OK) {
         err = weir_cache_take(chain->cache, (size_t)chain->buffer_bytes, &chain->buffer);

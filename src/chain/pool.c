@@ -3,8 +3,9 @@
  * pool.c: see pool.h.
  *
  * A tile of 256 channels is some 30 us of work, so a hand-over must cost well below one: workers look for
- * the next round in a loop for some 20 us before they sleep, and the caller works too. A machine whose
- * cores are busy with other things loses little by that: whoever waits gives way after a while.
+ * the next round in a loop for some 20 us before they sleep, and the caller works too. Pieces are taken from
+ * one ticket that holds round, number of pieces and the next one; the round is over when all pieces are
+ * done, whether a worker has woken or not, so a machine whose cores are busy with other things loses little.
  */
 #include "chain/pool.h"
 
@@ -25,13 +26,11 @@ typedef struct worker {
 
 struct weiri_pool {
     int workers; /* that were started */
-    /* Of the round; written by the caller before it raises `round`, read by workers after. */
+    /* Of the round: written by the caller before its ticket, read by who has taken a piece of it. */
     weiri_pool_fn run;
     void *user;
-    int pieces;
-    atomic_int next;    /* piece that nobody has taken */
-    atomic_int working; /* workers that have not finished the round */
-    atomic_uint round;
+    atomic_ullong ticket; /* round << 32 | pieces << 16 | next piece */
+    atomic_int done;      /* pieces of the round */
     atomic_bool ending;
     pthread_mutex_t lock; /* of sleepers, for the condition */
     pthread_cond_t wake;
@@ -46,21 +45,29 @@ static void relax(void)
 #endif
 }
 
-static void work(weiri_pool *pool, int thread)
+static unsigned round_of(unsigned long long ticket)
 {
-    for (;;) {
-        int piece = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
-        if (piece >= pool->pieces) {
-            return;
+    return (unsigned)(ticket >> 32);
+}
+
+/* Pieces of that round, as long as there are any. */
+static void work(weiri_pool *pool, unsigned round, int thread)
+{
+    unsigned long long ticket = atomic_load_explicit(&pool->ticket, memory_order_acquire);
+    while (round_of(ticket) == round && (ticket & 0xffff) < (ticket >> 16 & 0xffff)) {
+        if (atomic_compare_exchange_weak_explicit(&pool->ticket, &ticket, ticket + 1,
+                                                  memory_order_acq_rel, memory_order_acquire)) {
+            pool->run(pool->user, (int)(ticket & 0xffff), thread);
+            atomic_fetch_add_explicit(&pool->done, 1, memory_order_release);
+            ticket = atomic_load_explicit(&pool->ticket, memory_order_acquire);
         }
-        pool->run(pool->user, piece, thread);
     }
 }
 
 static unsigned wait_for_round(weiri_pool *pool, unsigned seen)
 {
     for (int i = 0; i < SPINS; i++) {
-        unsigned round = atomic_load_explicit(&pool->round, memory_order_acquire);
+        unsigned round = round_of(atomic_load_explicit(&pool->ticket, memory_order_acquire));
         if (round != seen) {
             return round;
         }
@@ -68,12 +75,12 @@ static unsigned wait_for_round(weiri_pool *pool, unsigned seen)
     }
     pthread_mutex_lock(&pool->lock);
     pool->sleepers++;
-    while (atomic_load_explicit(&pool->round, memory_order_acquire) == seen) {
+    while (round_of(atomic_load_explicit(&pool->ticket, memory_order_acquire)) == seen) {
         pthread_cond_wait(&pool->wake, &pool->lock);
     }
     pool->sleepers--;
     pthread_mutex_unlock(&pool->lock);
-    return atomic_load_explicit(&pool->round, memory_order_acquire);
+    return round_of(atomic_load_explicit(&pool->ticket, memory_order_acquire));
 }
 
 static void *worker_main(void *user)
@@ -84,34 +91,35 @@ static void *worker_main(void *user)
     weiri_mode_enter();
     for (;;) {
         seen = wait_for_round(pool, seen);
-        if (atomic_load_explicit(&pool->ending, memory_order_relaxed)) {
+        if (atomic_load_explicit(&pool->ending, memory_order_acquire)) {
             return NULL;
         }
-        work(pool, self->number);
-        atomic_fetch_sub_explicit(&pool->working, 1, memory_order_release);
+        work(pool, seen, self->number);
     }
 }
 
-static void next_round(weiri_pool *pool)
+static unsigned next_round(weiri_pool *pool, int pieces)
 {
-    atomic_fetch_add_explicit(&pool->round, 1, memory_order_release);
-    pthread_mutex_lock(&pool->lock);
+    unsigned long long last = atomic_load_explicit(&pool->ticket, memory_order_relaxed);
+    unsigned round = round_of(last) + 1;
+    pthread_mutex_lock(&pool->lock); /* so that nobody falls asleep between look and wait */
+    atomic_store_explicit(&pool->ticket,
+                          (unsigned long long)round << 32 | (unsigned long long)pieces << 16,
+                          memory_order_release);
     if (pool->sleepers > 0) {
         pthread_cond_broadcast(&pool->wake);
     }
     pthread_mutex_unlock(&pool->lock);
+    return round;
 }
 
 void weiri_pool_run(weiri_pool *pool, weiri_pool_fn run, void *user, int pieces)
 {
     pool->run = run;
     pool->user = user;
-    pool->pieces = pieces;
-    atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
-    atomic_store_explicit(&pool->working, pool->workers, memory_order_relaxed);
-    next_round(pool);
-    work(pool, 0);
-    for (int i = 0; atomic_load_explicit(&pool->working, memory_order_acquire) > 0; i++) {
+    atomic_store_explicit(&pool->done, 0, memory_order_relaxed);
+    work(pool, next_round(pool, pieces), 0);
+    for (int i = 0; atomic_load_explicit(&pool->done, memory_order_acquire) < pieces; i++) {
         if (i < SPINS) {
             relax();
         } else {
@@ -166,8 +174,8 @@ void weiri_pool_destroy(weiri_pool *pool)
     if (pool == NULL) {
         return;
     }
-    atomic_store_explicit(&pool->ending, true, memory_order_relaxed);
-    next_round(pool);
+    atomic_store_explicit(&pool->ending, true, memory_order_release);
+    (void)next_round(pool, 0);
     for (int i = 0; i < pool->workers; i++) {
         pthread_join(pool->list[i].thread, NULL);
     }

@@ -13,7 +13,7 @@
 #include <math.h>
 
 #define BAND_STEP  16 /* a cache line of f32 */
-#define BAND_LEAST 32
+#define BAND_LEAST 16
 static void *get(weir_chain *chain, uint64_t count, size_t size)
 {
     return weiri_arena_get(&chain->plan_arena, (size_t)(count + 1) * size);
@@ -31,7 +31,7 @@ static bool has_bands(const weiri_step *step)
 
 static bool joins(const weir_chain *chain, const weiri_step *step)
 {
-    if (step->parent < 0) {
+    if (step->parent < 0 || weiri_chain_is_whole(chain)) {
         return false;
     }
     const weiri_step *before = &chain->steps[step->parent];
@@ -177,7 +177,7 @@ int weiri_stage_instances(const weir_chain *chain, const weiri_stage *stage)
 static weir_err cut(weir_chain *chain, weiri_stage *stage)
 {
     uint64_t channels = stage->first->channels, width = channels;
-    if (has_bands(stage->first)) {
+    if (has_bands(stage->first) && !weiri_chain_is_whole(chain)) {
         width = choose_width(chain, stage);
         width = width < channels ? width : channels;
     }

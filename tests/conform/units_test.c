@@ -6,11 +6,13 @@
  */
 #include "conform/stream.h"
 
-#define CHANNELS 13 /* no multiple of any vector's length */
+#define CHANNELS 37 /* no multiple of any vector's length, and more than a band */
 #define FRAMES   2600
 
-static const char *const labels[CHANNELS] = {"a", "b", "c", "d", "e", "f", "g",
-                                             "h", "i", "j", "k", "l", "m"};
+static const char *const labels[CHANNELS] = {
+    "a",  "b",  "c",  "d",  "e",  "f",  "g",  "h",  "i",  "j",  "k", "l", "m",
+    "n",  "o",  "p",  "q",  "r",  "s",  "t",  "u",  "v",  "w",  "x", "y", "z",
+    "aa", "ab", "ac", "ad", "ae", "af", "ag", "ah", "ai", "aj", "ak"};
 static const char *const metrics[2] = {"min", "max"};
 
 /* The kinds of stream that a unit may meet. */
@@ -45,7 +47,8 @@ typedef struct fixture {
 } fixture;
 
 /* NULL: the unit does not take such a stream. */
-static weir_chain *make_chain(const fixture *at, uint64_t tile, weir_source *source)
+static weir_chain *
+make_chain_of(const fixture *at, uint64_t tile, uint64_t threads, weir_source *source)
 {
     weir_value settings[32];
     size_t count = 0;
@@ -59,6 +62,8 @@ static weir_chain *make_chain(const fixture *at, uint64_t tile, weir_source *sou
     weir_chain_options options = weir_chain_options_default();
     options.heap = at->heap;
     options.tile_frames = tile;
+    options.threads = threads;
+    options.longest_message = FRAMES; /* of WEIR_TILE_NONE */
     weir_chain *chain = NULL;
     int node = 0;
     const weir_plan *plan = NULL;
@@ -75,6 +80,11 @@ static weir_chain *make_chain(const fixture *at, uint64_t tile, weir_source *sou
     return chain;
 }
 
+static weir_chain *make_chain(const fixture *at, uint64_t tile, weir_source *source)
+{
+    return make_chain_of(at, tile, 1, source);
+}
+
 /* The whole signal in one push, tile as given. */
 static test_output run_whole(const fixture *at, const test_signal *signal, uint64_t tile)
 {
@@ -89,17 +99,26 @@ static test_output run_whole(const fixture *at, const test_signal *signal, uint6
 
 /* ---- promises ------------------------------------------------------------------------------------ */
 
-/* S1, S7: any cut, any tile, the same bits; the buffer is overwritten after each push. */
+/* S1, S7: any cut, tile and number of threads, the same bits; the buffer is overwritten after each push. */
 static void check_cuts(const fixture *at, const test_signal *signal, const test_output *whole)
 {
     static const struct {
-        uint64_t tile;
+        uint64_t tile, threads;
         size_t cut;
-    } ways[] = {{WEIR_TILE_AUTO, 1}, {1, 700}, {7, 40}, {64, 3}, {4096, 700}};
+    } ways[] = {
+        {WEIR_TILE_AUTO, 1, 1},
+        {1, 1, 700},
+        {7, 1, 40},
+        {64, 1, 3},
+        {256, 3, 900},
+        {4096, 2, 700},
+        {WEIR_TILE_NONE, 1, 90},
+        {WEIR_TILE_NONE, 2, 500},
+    };
     test_random random = {at->seed};
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         test_output output = {0};
-        weir_chain *chain = make_chain(at, ways[i].tile, NULL);
+        weir_chain *chain = make_chain_of(at, ways[i].tile, ways[i].threads, NULL);
         test_push(chain, signal, 0, signal->frames, ways[i].cut, 0, 0, &random, &output);
         test_same(whole, &output, "S1");
         test_output_free(&output);
@@ -306,7 +325,8 @@ static void check_subnormal(const fixture *at, const test_signal *signal)
     weir_chain_destroy(chain);
 }
 
-/* M2, M3, M6: inside the plan, no heap call after the first push, every part used, nothing left. */
+/* M2, M3, M6: inside the plan, no heap call and no take after the first push, every part used, nothing
+ * left. */
 static void check_bytes(const fixture *at, const test_signal *signal)
 {
     weir_chain *chain = make_chain(at, 64, NULL);
@@ -316,6 +336,8 @@ static void check_bytes(const fixture *at, const test_signal *signal)
     test_random random = {at->seed + 6};
     test_push(chain, signal, 0, 1, 0, 0, 0, &random, &output);
     weir_heap_counts started = weir_heap_counting_counts(at->heap);
+    weir_cache_stats first = {.stats_size = sizeof first};
+    weir_cache_stats_read(weir_chain_cache(chain), &first);
     weir_message message = {.spec = &signal->spec,
                             .data = signal->data + weir_spec_frame_bytes(&signal->spec),
                             .frames = signal->frames - 1,
@@ -325,6 +347,7 @@ static void check_bytes(const fixture *at, const test_signal *signal)
     assert_int_equal(started.calls, ended.calls);
     weir_cache_stats stats = {.stats_size = sizeof stats};
     weir_cache_stats_read(weir_chain_cache(chain), &stats);
+    assert_int_equal(stats.hits + stats.misses, first.hits + first.misses);
     assert_true(stats.held_peak_bytes <= plan->total_bytes);
     assert_int_equal(stats.held_bytes, ended.bytes);
     for (size_t i = 0; i < plan->part_count; i++) {

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cost.c: see cost.h. Bounds that hold whatever was given back before: idle memory is left out, since it
+ * is dropped where it stands in the way (M2).
+ */
+#include "cache/cost.h"
+
+/* Policies that cut runs keep a record for each free one too; they are joined where bytes are short, and
+ * these are for those that are not. */
+#define SLABS_OF_FREE_RUNS 4
+
+uint64_t weiri_cost_buffer(const weir_cache *cache, size_t bytes, size_t largest)
+{
+    const weiri_policy *policy = cache->policy;
+    uint64_t good = policy->ops->size(policy, bytes > 0 ? bytes : 1);
+    uint64_t most = policy->ops->size(policy, largest > 0 ? largest : 1);
+    if (good == UINT64_MAX || most == UINT64_MAX) {
+        return UINT64_MAX;
+    }
+    if (policy->ops->serves == NULL) { /* of no shape: its ends lie in pieces that it may share */
+        return good + policy->ops->size(policy, 1);
+    }
+    uint64_t served = policy->ops->serves(policy, good);
+    served = served > good ? served : good;
+    return served < most ? served : most > good ? most : good;
+}
+
+uint64_t weiri_cost_records(weir_cache *cache, uint64_t buffers)
+{
+    const weiri_policy_ops *ops = cache->policy->ops;
+    uint64_t a_slab = (WEIRI_SLAB_BYTES - sizeof(weiri_slab)) / sizeof(weiri_record);
+    weiri_lock_take(&cache->lock);
+    uint64_t free_now = cache->records.free_count;
+    weiri_lock_give(&cache->lock);
+    uint64_t wanted = buffers * ops->records;
+    uint64_t slabs = wanted > free_now ? (wanted - free_now + a_slab - 1) / a_slab : 0;
+    return (slabs + (ops->cuts ? SLABS_OF_FREE_RUNS : 0)) * cache->slab_charged;
+}
