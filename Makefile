@@ -47,9 +47,8 @@ format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
 docs: command
-	@mkdir -p "$(BUILD)/doc"
-	@"$(BUILD)/weir" docs "$(BUILD)/doc"
-	@echo "Written: $(BUILD)/doc/weir.1 (man -l $(BUILD)/doc/weir.1), $(BUILD)/doc/units/"
+	@"$(BUILD)/weir" docs doc
+	@echo "Written: doc/weir.1 (man -l doc/weir.1), doc/units/"
 
 clean:
 	@rm -rf build build-asan build-tsan build-clang build-fuzz out
@@ -62,5 +61,5 @@ help:
 	@echo "make install    PREFIX=/usr/local DESTDIR="
 	@echo "make sanitize   tests under the address, undefined and thread sanitizers"
 	@echo "make format     clang-format over all of it"
-	@echo "make docs       man page and unit pages into $(BUILD)/doc"
+	@echo "make docs       man page and unit pages, doc/, from the tables"
 	@echo "make clean      remove what was built"

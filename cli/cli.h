@@ -48,7 +48,8 @@ enum {
     CLI_OPT_MESSAGE_FRAMES,
     CLI_OPT_MESSAGE_LENGTHS,
     CLI_OPT_MARKDOWN,
-    CLI_OPT_POLICY
+    CLI_OPT_POLICY,
+    CLI_OPT_DATASET
 };
 
 /* ---- say.c: lines for a person --------------------------------------------------------------- */

@@ -70,7 +70,7 @@ static json_t *info_json(const weir_source_info *info)
 {
     const weir_spec *spec = &info->spec;
     json_t *json = json_object(), *channels = json_array(), *segments = json_array(),
-           *notices = json_array();
+           *notices = json_array(), *annotations = json_array();
     for (uint64_t i = 0; i < channel_count(spec); i++) {
         json_t *row = json_object();
         char number[24];
@@ -92,6 +92,15 @@ static json_t *info_json(const weir_source_info *info)
     }
     for (size_t i = 0; i < info->notice_count; i++)
         json_array_append_new(notices, cli_json_text(info->notices[i]));
+    for (size_t i = 0; i < info->annotation_count; i++) {
+        const weir_annotation *event = &info->annotations[i];
+        json_t *row = json_array();
+        json_array_append_new(row, cli_json_real((double)event->onset_ns / 1e9));
+        json_array_append_new(
+            row, cli_json_real(event->duration_ns < 0 ? NAN : (double)event->duration_ns / 1e9));
+        json_array_append_new(row, cli_json_text(event->text));
+        json_array_append_new(annotations, row);
+    }
     json_object_set_new(json, "format", cli_json_text(info->format));
     json_object_set_new(json, "rate_hz", cli_json_real(spec->rate_hz));
     json_object_set_new(json, "frames", cli_json_count(info->frames));
@@ -101,6 +110,8 @@ static json_t *info_json(const weir_source_info *info)
     json_object_set_new(json, "channels", channels);
     json_object_set_new(json, "segments", segments);
     json_object_set_new(json, "segments_left_out", cli_json_count(info->segments_left_out));
+    json_object_set_new(json, "annotations", annotations);
+    json_object_set_new(json, "annotations_left_out", cli_json_count(info->annotations_left_out));
     json_object_set_new(json, "notices", notices);
     json_object_set_new(json, "notices_left_out", cli_json_count(info->notices_left_out));
     return json;
@@ -167,7 +178,35 @@ static void print_segments(const weir_source_info *info)
                             sizeof length));
     printf("%s\n", count > 3 ? ", ..." : "");
     put_field("gaps");
-    printf("%llu\n", (unsigned long long)(count > 0 ? count - 1 : 0));
+    printf("%llu", (unsigned long long)(count > 0 ? count - 1 : 0));
+    double longest_s = 0;
+    for (size_t i = 1; i < info->segment_count; i++) {
+        const weir_segment *before = &info->segments[i - 1];
+        double gap_s = (double)(info->segments[i].start_ns - before->start_ns) * 1e-9 -
+                       cli_seconds(before->frames, info->spec.rate_hz);
+        longest_s = gap_s > longest_s ? gap_s : longest_s;
+    }
+    if (longest_s > 0)
+        printf(", the longest%s %s", info->segments_left_out ? " of the first" : "",
+               cli_duration(longest_s, length, sizeof length));
+    putchar('\n');
+}
+
+#define EVENTS_SHOWN 3
+
+/* "5: 0 s start, 0.1344 s type A, ...": none where the recording states none. */
+static void print_annotations(const weir_source_info *info)
+{
+    uint64_t count = info->annotation_count + info->annotations_left_out;
+    if (count == 0)
+        return;
+    put_field("events");
+    printf("%llu", (unsigned long long)count);
+    for (size_t i = 0; i < info->annotation_count && i < EVENTS_SHOWN; i++) {
+        printf("%s %.6g s ", i == 0 ? ":" : ",", (double)info->annotations[i].onset_ns * 1e-9);
+        cli_put_clean(stdout, info->annotations[i].text);
+    }
+    printf("%s\n", count > EVENTS_SHOWN ? ", ..." : "");
 }
 
 static void info_print(const char *path, const weir_source_info *info)
@@ -190,6 +229,7 @@ static void info_print(const char *path, const weir_source_info *info)
                                                                                 : "not stated");
     putchar('\n');
     print_segments(info);
+    print_annotations(info);
     for (size_t i = 0; i < info->notice_count; i++) {
         put_field(i == 0 ? "notices" : "");
         cli_put_clean(stdout, info->notices[i]);

@@ -41,7 +41,8 @@ static void print_version(void)
         printf("  %-10s %-11s %s\n", format->name,
                format->reads && format->writes ? "read, write"
                : format->reads                 ? "read"
-                                               : "write",
+               : format->writes                ? "write"
+                                               : "not built",
                format->summary);
     printf("\nunits: %zu (weir units)\nlicence: MIT\n", weir_unit_count());
 }

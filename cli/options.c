@@ -62,6 +62,8 @@ static const struct argp_option options[] = {
     {"exclude", CLI_OPT_EXCLUDE, "LIST", 0, "leave these out", 2},
     {"start", CLI_OPT_START, "TIME", 0, "begin there, from the first frame: 10s", 2},
     {"duration", CLI_OPT_DURATION, "TIME", 0, "take that long", 2},
+    {"dataset", CLI_OPT_DATASET, "/GROUP/NAME", 0,
+     "hdf5: this one; as well behind the path: FILE.h5:/GROUP/NAME", 2},
     {"raw", CLI_OPT_RAW, 0, 0, "stored counts instead of physical values", 2},
     {"message-frames", CLI_OPT_MESSAGE_FRAMES, "N", 0, "cut the input into messages of N frames",
      2},
@@ -103,6 +105,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         break;
     case CLI_OPT_DURATION:
         recording->duration_s = cli_option_quantity(state, "--duration", text, WEIR_TIME, 0);
+        break;
+    case CLI_OPT_DATASET:
+        recording->dataset = text;
         break;
     case CLI_OPT_RAW:
         recording->counts = true;

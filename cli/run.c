@@ -27,10 +27,14 @@ static bool step(void *user, const weir_progress *progress)
 
 /* After an error what was written stays as NAME.part: the one line names it too. The outputs are closed
  * first: a part in which nothing is goes with that. */
-static int fail_run(cli_job *job, weir_err err)
+static int fail_run(cli_job *job, weir_err err, uint64_t frames)
 {
     const char *detail = weir_err_detail();
-    char *what = cli_text("%s", *detail != '\0' ? detail : weir_err_text(err));
+    detail = *detail != '\0' ? detail : weir_err_text(err);
+    char count[CLI_FIGURE];
+    char *what = frames > 0 ? cli_text("%s; stopped after frame %s of the input", detail,
+                                       cli_count(frames, count, sizeof count))
+                            : cli_text("%s", detail);
     for (size_t i = 0; i < job->output_count; i++) {
         weir_sink_close(job->sinks[i]);
         job->sinks[i] = NULL;
@@ -103,7 +107,7 @@ static int run(cli_job *job)
     result.err = weir_chain_run(job->chain, &options, &result.report);
     cli_progress_end(&state.progress);
     if (result.err != WEIR_OK && result.err != WEIR_E_INTERRUPTED)
-        return fail_run(job, result.err);
+        return fail_run(job, result.err, result.report.frames_in);
     weir_cache_stats_read(weir_chain_cache(job->chain), &result.stats);
     return say(job, &result);
 }

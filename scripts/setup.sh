@@ -24,6 +24,8 @@ build)
     has_command pkg-config pkg-config
     has_library libfyaml libfyaml-dev
     has_library jansson libjansson-dev
+    has_library sndfile libsndfile1-dev
+    has_library hdf5 libhdf5-dev
     has_library cmocka libcmocka-dev
     ;;
 format)

@@ -12,6 +12,10 @@
 
 #include "testing.h"
 
+/* Those that keep M1 to M5: what holds for one is tested on all. */
+static const char *const keeping_policies[] = {"fit", "pages"};
+#define KEEPING_POLICIES (sizeof keeping_policies / sizeof keeping_policies[0])
+
 typedef struct witness {
     weir_heap *heap; /* counting */
     weir_cache *cache;

@@ -27,6 +27,13 @@ typedef struct weir_segment {
 
 #define WEIR_FRAMES_UNKNOWN UINT64_MAX
 
+/* An event that a recording states, on the clock of its segments. */
+typedef struct weir_annotation {
+    int64_t onset_ns;    /* from the recording's origin */
+    int64_t duration_ns; /* -1 = not stated */
+    const char *text;    /* UTF-8 */
+} weir_annotation;
+
 /* What a source says of itself. Lent by the source until it is closed. */
 typedef struct weir_source_info {
     const char *format;           /* "npy", "edf" */
@@ -40,6 +47,9 @@ typedef struct weir_source_info {
     const char *const *notices;
     size_t notice_count;
     uint64_t notices_left_out;
+    const weir_annotation *annotations; /* the first of them, as they stand in the recording */
+    size_t annotation_count;
+    uint64_t annotations_left_out;
 } weir_source_info;
 
 /* A source's functions: all required, called from the chain's thread only, without locks. */

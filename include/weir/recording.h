@@ -26,11 +26,12 @@ typedef struct weir_recording_options {
     double duration_s;         /* NAN = to the end */
     double gap_tolerance_s;    /* S4 */
     bool counts;               /* stored counts instead of physical values */
+    const char *dataset;       /* hdf5: "/group/name"; NULL = behind the path, or the only one */
 } weir_recording_options;
 
 WEIR_API weir_recording_options weir_recording_options_default(void);
 
-/* Opens a recording: a path, "-" for standard input (with format), or "synthetic:channels=256,...".
+/* Opens a recording: a path (of a dataset within a file: PATH:/GROUP/NAME), "-" for standard input (with format), or "synthetic:channels=256,...".
  * WEIR_E_IO: cannot be opened or read; WEIR_E_RECORDING: malformed: the detail names file, offset,
  * found and expected; WEIR_E_USAGE: an option that is missing, unknown or does not suit. */
 WEIR_API WEIR_NODISCARD weir_err weir_recording_open(const char *path,

@@ -104,10 +104,10 @@ static weir_err compare(const weir_cache *cache, const found *f, bool whole_buff
 
 weir_err weir_cache_check(weir_cache *cache)
 {
-    found f = {.book = cache->policy_book};
+    found f = {0};
     weir_err err = WEIR_OK;
     weiri_lock_take(&cache->lock);
-    f.book += cache->watch_book;
+    f.book = cache->policy_book + cache->watch_book;
     const weiri_slab *previous = NULL;
     for (const weiri_slab *slab = cache->records.slabs; slab != NULL; slab = slab->next) {
         if (slab->previous != previous) {

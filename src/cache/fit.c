@@ -3,14 +3,11 @@
  * fit.c: policy `fit`: whole buffers, best fit under a ceiling on waste, least recently used go first. For
  * any heap.
  *
- * Idle buffers stand in a tree by size and, among equals, the last one given back first: it is the one
- * that is still in the processor's caches. The tree is a treap (a search tree that random priorities keep
- * balanced): insertion and removal are a few pointer writes on the way down, which suits records that
- * carry their own links; 100,000 idle buffers are some 40 steps deep. A list beside it is in the order of
- * use. It does not split buffers or join them: that is for heaps with pages, and another policy.
+ * Idle buffers stand in a tree by size (idle.h) and, among equals, the last one given back first: it is the
+ * one that is still in the processor's caches. Stacks of one size each come before it (front.h). It does not split buffers or join them: that is for heaps
+ * with pages, and another policy.
  */
-#include <string.h>
-
+#include "cache/idle.h"
 #include "cache/policy.h"
 
 /* The ceiling. A buffer is charged whole to who takes it, so waste is live memory that nobody asked for:
@@ -22,10 +19,8 @@
 
 typedef struct fit {
     weiri_policy policy; /* first */
-    weiri_record *root;
-    weiri_record *newest, *oldest;
-    uint64_t stamp;  /* of the last one put */
-    uint32_t random; /* xorshift state */
+    weiri_idle idle;
+    weiri_front front; /* of idle */
 } fit;
 
 static fit *self(weiri_policy *policy)
@@ -33,116 +28,27 @@ static fit *self(weiri_policy *policy)
     return (fit *)policy;
 }
 
-/* ---- the tree: by asked rising, then by stamp falling --------------------------------------- */
-
-static bool stands_before(const weiri_record *record, size_t asked, uint64_t stamp)
-{
-    return record->asked < asked || (record->asked == asked && record->stamp > stamp);
-}
-
-static void tree_insert(fit *f, weiri_record *record)
-{
-    weiri_record **link = &f->root;
-    while (*link != NULL && (*link)->priority >= record->priority) {
-        bool before = stands_before(*link, record->asked, record->stamp);
-        link = before ? &(*link)->right : &(*link)->left;
-    }
-    weiri_record *rest = *link;
-    weiri_record **left = &record->left, **right = &record->right;
-    *link = record;
-    while (rest != NULL) {
-        if (stands_before(rest, record->asked, record->stamp)) {
-            *left = rest;
-            left = &rest->right;
-            rest = rest->right;
-        } else {
-            *right = rest;
-            right = &rest->left;
-            rest = rest->left;
-        }
-    }
-    *left = NULL;
-    *right = NULL;
-}
-
-static void tree_remove(fit *f, weiri_record *record)
-{
-    weiri_record **link = &f->root;
-    while (*link != record) {
-        bool before = stands_before(*link, record->asked, record->stamp);
-        link = before ? &(*link)->right : &(*link)->left;
-    }
-    weiri_record *left = record->left, *right = record->right;
-    while (left != NULL && right != NULL) {
-        if (left->priority >= right->priority) {
-            *link = left;
-            link = &left->right;
-            left = left->right;
-        } else {
-            *link = right;
-            link = &right->left;
-            right = right->left;
-        }
-    }
-    *link = left != NULL ? left : right;
-}
-
-/* The smallest that holds so many bytes, and of its size the newest. */
-static weiri_record *tree_find(const fit *f, size_t bytes)
-{
-    weiri_record *best = NULL;
-    for (weiri_record *at = f->root; at != NULL;) {
-        if (stands_before(at, bytes, UINT64_MAX)) {
-            at = at->right;
-        } else {
-            best = at;
-            at = at->left;
-        }
-    }
-    return best;
-}
-
-/* ---- idle: tree and list ------------------------------------------------------------------- */
-
-static void idle_add(fit *f, weiri_record *record)
-{
-    f->random ^= f->random << 13;
-    f->random ^= f->random >> 17;
-    f->random ^= f->random << 5;
-    record->priority = f->random;
-    record->stamp = ++f->stamp;
-    record->state = WEIRI_RECORD_IDLE;
-    record->newer = NULL;
-    record->older = f->newest;
-    *(f->newest != NULL ? &f->newest->newer : &f->oldest) = record;
-    f->newest = record;
-    tree_insert(f, record);
-    f->policy.idle_buffers++;
-}
-
 static void idle_remove(fit *f, weiri_record *record)
 {
-    tree_remove(f, record);
-    *(record->newer != NULL ? &record->newer->older : &f->newest) = record->older;
-    *(record->older != NULL ? &record->older->newer : &f->oldest) = record->newer;
-    f->policy.idle_buffers--;
+    weiri_idle_remove(&f->idle, record);
+    f->policy.idle_buffers = f->idle.count;
 }
 
 /* ---- slots --------------------------------------------------------------------------------- */
-
-static weir_err init(weiri_policy *policy, uint64_t book_limit, uint64_t *ret_book)
-{
-    (void)book_limit;
-    self(policy)->random = 0x9e3779b9u; /* any but 0; the same each time, so that runs repeat */
-    *ret_book = 0;
-    return WEIR_OK;
-}
 
 /* What the heap is asked for: all that the buffer occupies, where the heap then gives no more (pages),
  * so that any request of the same pages is served by it. */
 static size_t ask_for(weir_heap *heap, size_t bytes, size_t good)
 {
     return heap->ops->good_size(heap, good) == good ? good : bytes;
+}
+
+static weir_err init(weiri_policy *policy, uint64_t book_limit, uint64_t *ret_book)
+{
+    (void)book_limit;
+    self(policy)->idle.front = &self(policy)->front;
+    *ret_book = 0;
+    return WEIR_OK;
 }
 
 static uint64_t size(const weiri_policy *policy, size_t bytes)
@@ -159,7 +65,8 @@ static void place(weiri_policy *policy, size_t bytes, weiri_place *ret_place)
     if (good == UINT64_MAX) {
         return;
     }
-    weiri_record *record = tree_find(f, bytes);
+    size_t asked = ask_for(policy->heap, bytes, (size_t)good);
+    weiri_record *record = weiri_idle_find(&f->idle, asked, bytes);
     if (record != NULL) {
         uint64_t waste = record->buffer.charged > good ? record->buffer.charged - good : 0;
         if (waste <= good / WASTE_RATIO && waste <= WASTE_BYTES) {
@@ -170,7 +77,7 @@ static void place(weiri_policy *policy, size_t bytes, weiri_place *ret_place)
     }
     record = weiri_records_get(policy->records);
     if (record != NULL) {
-        record->asked = ask_for(policy->heap, bytes, (size_t)good);
+        record->asked = asked;
         record->buffer.bytes = record->asked;
         record->buffer.charged = (size_t)good;
         ret_place->record = record;
@@ -186,7 +93,9 @@ static uint64_t serves(const weiri_policy *policy, uint64_t charged)
 
 static uint64_t put(weiri_policy *policy, weiri_record *record)
 {
-    idle_add(self(policy), record);
+    fit *f = self(policy);
+    weiri_idle_add(&f->idle, record);
+    policy->idle_buffers = f->idle.count;
     return record->buffer.charged;
 }
 
@@ -194,8 +103,8 @@ static void drop(weiri_policy *policy, uint64_t bytes, weiri_leaving *list)
 {
     fit *f = self(policy);
     uint64_t dropped = 0;
-    while (f->oldest != NULL && dropped < bytes) {
-        weiri_record *record = f->oldest;
+    while (f->idle.oldest != NULL && dropped < bytes) {
+        weiri_record *record = f->idle.oldest;
         idle_remove(f, record);
         record->state = WEIRI_RECORD_LEAVING;
         record->next = list->records;
@@ -206,59 +115,18 @@ static void drop(weiri_policy *policy, uint64_t bytes, weiri_leaving *list)
     }
 }
 
-/* Depth is what priorities make of it, some 3 log2(n): past this the tree is broken. */
-#define DEPTH_MAX 400
-
-typedef struct walk {
-    const weiri_record *last; /* in order */
-    uint64_t count, bytes;
-} walk;
-
-static bool tree_walk(const weiri_record *at, uint32_t above, int depth, walk *w)
-{
-    if (at == NULL) {
-        return true;
-    }
-    if (depth > DEPTH_MAX || at->priority > above || at->state != WEIRI_RECORD_IDLE ||
-        !tree_walk(at->left, at->priority, depth + 1, w)) {
-        return false;
-    }
-    if (w->last != NULL && !stands_before(w->last, at->asked, at->stamp)) {
-        return false;
-    }
-    w->last = at;
-    w->count++;
-    w->bytes += at->buffer.charged;
-    return tree_walk(at->right, at->priority, depth + 1, w);
-}
-
 static weir_err check(weiri_policy *policy, uint64_t *ret_live, uint64_t *ret_idle)
 {
-    fit *f = self(policy);
-    walk tree = {0};
-    if (!tree_walk(f->root, UINT32_MAX, 0, &tree)) {
-        return weiri_fail(WEIR_E_INTERNAL, "fit: the tree is out of order");
-    }
-    uint64_t count = 0, bytes = 0;
-    const weiri_record *newer = NULL;
-    for (const weiri_record *at = f->newest; at != NULL && count <= tree.count; at = at->older) {
-        if (at->newer != newer || (newer != NULL && newer->stamp <= at->stamp)) {
-            return weiri_fail(WEIR_E_INTERNAL, "fit: the list is out of order");
-        }
-        newer = at;
-        count++;
-        bytes += at->buffer.charged;
-    }
-    if (newer != f->oldest || count != tree.count || bytes != tree.bytes ||
-        count != policy->idle_buffers) {
-        return weiri_fail(WEIR_E_INTERNAL,
-                          "fit: %llu buffers in the list, %llu in the tree, %llu counted",
-                          (unsigned long long)count, (unsigned long long)tree.count,
-                          (unsigned long long)policy->idle_buffers);
+    const fit *f = self(policy);
+    weir_err err = weiri_idle_check(&f->idle, "fit");
+    if (err == WEIR_OK && f->idle.count != policy->idle_buffers) {
+        err =
+            weiri_fail(WEIR_E_INTERNAL, "fit: %llu buffers in the list, %llu counted",
+                       (unsigned long long)f->idle.count, (unsigned long long)policy->idle_buffers);
     }
     *ret_live = UINT64_MAX;
-    *ret_idle = bytes;
-    return WEIR_OK;
+    *ret_idle = f->idle.bytes;
+    return err;
 }
 
 const weiri_policy_ops weiri_policy_fit = {

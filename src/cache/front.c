@@ -41,6 +41,12 @@ static void take_off(weiri_front *front, weiri_record **newest, weiri_record *re
     (*newest)->priority = left;
 }
 
+weiri_record *weiri_front_peek(weiri_front *front, size_t asked)
+{
+    weiri_record **newest = find(front, asked);
+    return newest != NULL ? *newest : NULL;
+}
+
 weiri_record *weiri_front_pop(weiri_front *front, size_t asked)
 {
     weiri_record **newest = find(front, asked);

@@ -21,6 +21,7 @@ typedef struct weiri_front {
 
 /* The one of `asked` that was pushed last, off its stack. NULL: none. */
 weiri_record *weiri_front_pop(weiri_front *front, size_t asked);
+weiri_record *weiri_front_peek(weiri_front *front, size_t asked);
 /* Returns what had to make room, linked by next: the oldest of its size, or a stack of another. */
 weiri_record *weiri_front_push(weiri_front *front, weiri_record *record);
 void weiri_front_remove(weiri_front *front, weiri_record *record);

@@ -30,6 +30,12 @@ void weiri_granule_not_idle(weiri_pages *p, weiri_granule *granule)
     *(granule->older != NULL ? &granule->older->newer : &p->oldest) = granule->newer;
 }
 
+void weiri_granule_set_small(weiri_pages *p, weiri_granule *granule, bool small)
+{
+    p->small_granules += (uint64_t)small - granule->small;
+    granule->small = small;
+}
+
 /* ---- live and idle ------------------------------------------------------------------------- */
 
 static size_t least(size_t a, size_t b)
@@ -82,6 +88,7 @@ uint64_t weiri_granules_unuse(
                 idle += p->granule;
             } else {
                 granule->state = WEIRI_GRANULE_NONE;
+                weiri_granule_set_small(p, granule, false);
             }
         }
         left -= part;
@@ -114,7 +121,7 @@ void weiri_granules_mark(weiri_pages *p,
     weiri_granule *granule = weiri_granule_of(p, space, weiri_run_start(run));
     weiri_granule *last = weiri_granule_of(p, space, weiri_run_end(run) - 1);
     for (; granule <= last; granule++) {
-        granule->state = granule->state == (uint32_t)from ? (uint32_t)to : granule->state;
+        granule->state = granule->state == from ? (uint16_t)to : granule->state;
     }
 }
 

@@ -6,7 +6,7 @@
 #ifndef WEIRI_IDLE_H
 #define WEIRI_IDLE_H
 
-#include "cache/records.h"
+#include "cache/front.h"
 
 /* Records by `asked` rising; among equals by stamp: the newest first, or the oldest. */
 typedef struct weiri_tree {
@@ -22,6 +22,7 @@ weiri_record *weiri_tree_find(const weiri_tree *tree, size_t bytes);
 
 typedef struct weiri_idle {
     weiri_tree tree;
+    weiri_front *front; /* stacks before the tree; NULL: none */
     weiri_record *newest, *oldest;
     uint64_t stamp;        /* of the last one added */
     uint64_t count, bytes; /* bytes as charged */
@@ -30,6 +31,9 @@ typedef struct weiri_idle {
 /* Becomes the newest; its state is IDLE from now on. */
 void weiri_idle_add(weiri_idle *idle, weiri_record *record);
 void weiri_idle_remove(weiri_idle *idle, weiri_record *record);
+/* With stacks: the newest of `asked`, than which nothing that holds `bytes` is smaller; else as of the tree
+ * alone. It stays where it is. NULL: none. */
+weiri_record *weiri_idle_find(weiri_idle *idle, size_t asked, size_t bytes);
 /* Walks both and compares. WEIR_E_INTERNAL names what is broken, `policy` in front. */
 weir_err weiri_idle_check(const weiri_idle *idle, const char *policy);
 

@@ -43,8 +43,9 @@ static inline void weiri_lock_take(weiri_lock *lock)
 
 static inline void weiri_lock_give(weiri_lock *lock)
 {
+    bool wakes = atomic_load_explicit(&lock->sleepers, memory_order_relaxed) > 0;
     atomic_store_explicit(&lock->taken, 0, memory_order_release);
-    if (atomic_load_explicit(&lock->sleepers, memory_order_relaxed) > 0) {
+    if (wakes) { /* what the lock lies in may be gone by now; its address is all that is used */
         weiri_unlock_slow(lock);
     }
 }

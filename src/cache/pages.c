@@ -6,10 +6,6 @@
  */
 #include "cache/pages.h"
 
-/* Requests up to here are cut from the upper end of a run and larger ones from the lower, so that small
- * buffers that live long gather instead of lying between large ones. */
-#define CUT_ABOVE_MAX ((size_t)64 << 10)
-
 /* ---- granules ------------------------------------------------------------------------------ */
 
 #define GRANULE_MAX ((size_t)2 << 20)
@@ -39,7 +35,8 @@ static weir_err init(weiri_policy *policy, uint64_t book_limit, uint64_t *ret_bo
     p->granule = choose_granule(policy);
     policy->grain = p->granule;
     p->shift = (uint32_t)__builtin_ctzll(p->granule);
-    p->ready.oldest_first = p->none.oldest_first = true; /* by address */
+    p->small_max = p->granule / 32 > WEIRI_UNIT ? p->granule / 32 : WEIRI_UNIT;
+    p->ready.oldest_first = p->nursery.oldest_first = p->none.oldest_first = true; /* by address */
     uint64_t book = weiri_pages_growth(p, p->granule);
     if (book > book_limit) { /* M2 */
         return weiri_fail(WEIR_E_LIMIT, "cache: %llu bytes asked for its pages' table, limit %llu",
@@ -92,18 +89,95 @@ static bool choose_fresh(weiri_pages *p, size_t bytes, spot *ret_spot)
     return true;
 }
 
-static bool choose(weiri_pages *p, size_t bytes, spot *ret_spot)
+/* The space whose table a granule stands in. */
+static weiri_space *space_of_granule(weiri_pages *p, const weiri_granule *granule)
 {
-    weiri_record *run = weiri_tree_find(&p->ready, bytes);
+    weiri_space *space = p->spaces;
+    while (granule < space->table || granule >= space->table + space->used) {
+        space++;
+    }
+    return space;
+}
+
+/* Cuts an idle granule out of the free bytes around it: all of its bytes are free and committed. */
+static weiri_record *cut_out(weiri_pages *p, weiri_granule *granule)
+{
+    weiri_space *space = space_of_granule(p, granule);
+    char *start = weiri_granule_start(p, space, granule), *end = start + p->granule;
+    weiri_record *run = weiri_run_covering(p, space, granule);
+    while (run != NULL && weiri_run_start(run) < end) {
+        if (run->kind == WEIRI_RUN_QUICK) {
+            weiri_front_remove(&p->front, run);
+            run = weiri_run_free(p, run, weiri_run_zone(p, run));
+        }
+        run = run->above;
+    }
+    run = weiri_run_covering(p, space, granule);
+    weiri_run_kind kind = run->kind;
+    weiri_run_lift(p, run);
+    run->kind = WEIRI_RUN_LEAVING; /* not to be joined with what is cut off */
+    if (weiri_run_end(run) > end) {
+        weiri_run_free(p, weiri_run_split(p, run, end, NULL), kind);
+    }
+    if (weiri_run_start(run) < start) {
+        weiri_record *upper = weiri_run_split(p, run, start, NULL);
+        weiri_run_free(p, run, kind);
+        run = upper;
+    }
+    weiri_granule_set_small(p, granule, false);
+    return run;
+}
+
+/* Granules that served small requests and are idle now serve any. */
+static void end_nurseries(weiri_pages *p)
+{
+    if (p->small_granules == 0) {
+        return;
+    }
+    for (weiri_granule *granule = p->oldest; granule != NULL; granule = granule->newer) {
+        if (granule->small != 0) {
+            weiri_run_free(p, cut_out(p, granule), WEIRI_RUN_FREE);
+        }
+    }
+}
+
+/* Small buffers gather in granules of their own. Between large ones each that lives long would keep a
+ * granule: 400 of 5 KiB, one a message of the stall stream, kept 37 MiB; so they keep 4. */
+static bool choose_small(weiri_pages *p, size_t bytes, spot *ret_spot)
+{
+    weiri_record *run = weiri_tree_find(&p->nursery, bytes);
     if (run == NULL && p->front.count > 0) {
         weiri_runs_join_front(p);
+        run = weiri_tree_find(&p->nursery, bytes);
+    }
+    if (run == NULL && p->oldest != NULL) {
+        weiri_granule *granule = p->oldest;
+        run = cut_out(p, granule);
+        weiri_granule_set_small(p, granule, true);
+        run = weiri_run_free(p, run, WEIRI_RUN_NURSERY);
+    }
+    run = run != NULL ? run : weiri_tree_find(&p->none, bytes);
+    if (run != NULL) {
+        *ret_spot = (spot){run, weiri_run_start(run)};
+    }
+    return run != NULL;
+}
+
+static bool choose(weiri_pages *p, size_t bytes, spot *ret_spot)
+{
+    if (bytes <= p->small_max) {
+        return choose_small(p, bytes, ret_spot);
+    }
+    weiri_record *run = weiri_tree_find(&p->ready, bytes);
+    if (run == NULL) {
+        weiri_runs_join_front(p);
+        end_nurseries(p);
         run = weiri_tree_find(&p->ready, bytes);
     }
     if (run == NULL) {
         return choose_fresh(p, bytes, ret_spot);
     }
-    bool small = bytes <= CUT_ABOVE_MAX;
-    *ret_spot = (spot){run, small ? weiri_run_end(run) - bytes : weiri_run_start(run)};
+    *ret_spot = (spot){run, weiri_run_start(run)};
     return true;
 }
 
@@ -133,6 +207,9 @@ static void place_run(weiri_pages *p, size_t bytes, uint64_t more, weiri_place *
     if (records->free_count < more + 2) {
         ret_place->from_heap = weiri_granules_missing(p, space, at.start, bytes);
         return;
+    }
+    if (bytes <= p->small_max) {
+        weiri_granule_set_small(p, weiri_granule_of(p, space, at.start), true);
     }
     run = weiri_records_get(records);
     weiri_run_carve(p, at.first, at.start, bytes, run, weiri_records_get(records));
@@ -254,49 +331,13 @@ static uint64_t put(weiri_policy *policy, weiri_record *record)
     weiri_record *out = weiri_front_push(&p->front, run);
     while (out != NULL) {
         weiri_record *next = out->next;
-        weiri_run_free(p, out, WEIRI_RUN_FREE);
+        weiri_run_free(p, out, weiri_run_zone(p, out));
         out = next;
     }
     return idle;
 }
 
 /* ---- leaving ------------------------------------------------------------------------------- */
-
-/* Cuts an idle granule out of the free bytes around it: all of its bytes are free and committed. */
-static weiri_record *cut_out(weiri_pages *p, weiri_space *space, weiri_granule *granule)
-{
-    char *start = weiri_granule_start(p, space, granule), *end = start + p->granule;
-    weiri_record *run = weiri_run_covering(p, space, granule);
-    while (run != NULL && weiri_run_start(run) < end) {
-        if (run->kind == WEIRI_RUN_QUICK) {
-            weiri_front_remove(&p->front, run);
-            run = weiri_run_free(p, run, WEIRI_RUN_FREE);
-        }
-        run = run->above;
-    }
-    run = weiri_run_covering(p, space, granule);
-    weiri_run_lift(p, run);
-    run->kind = WEIRI_RUN_LEAVING; /* not to be joined with what is cut off */
-    if (weiri_run_end(run) > end) {
-        weiri_run_free(p, weiri_run_split(p, run, end, NULL), WEIRI_RUN_FREE);
-    }
-    if (weiri_run_start(run) < start) {
-        weiri_record *upper = weiri_run_split(p, run, start, NULL);
-        weiri_run_free(p, run, WEIRI_RUN_FREE);
-        run = upper;
-    }
-    return run;
-}
-
-/* The space whose table a granule stands in. */
-static weiri_space *space_of_granule(weiri_pages *p, const weiri_granule *granule)
-{
-    weiri_space *space = p->spaces;
-    while (granule < space->table || granule >= space->table + space->used) {
-        space++;
-    }
-    return space;
-}
 
 static void drop(weiri_policy *policy, uint64_t bytes, weiri_leaving *list)
 {
@@ -306,7 +347,7 @@ static void drop(weiri_policy *policy, uint64_t bytes, weiri_leaving *list)
         weiri_granule *granule = p->oldest;
         weiri_granule_not_idle(p, granule);
         granule->state = WEIRI_GRANULE_LEAVING;
-        weiri_record *run = cut_out(p, space_of_granule(p, granule), granule);
+        weiri_record *run = cut_out(p, granule);
         list->bytes += p->granule;
         list->count++;
         if (last != NULL && run->below == last) { /* one heap call for neighbours */

@@ -28,6 +28,7 @@ typedef enum weiri_run_kind {
     WEIRI_RUN_CLAIMED,  /* to be live; some of its granules are being committed */
     WEIRI_RUN_QUICK,    /* free, committed, not joined with its neighbours yet: in the front */
     WEIRI_RUN_FREE,     /* free, committed: in the tree `ready` */
+    WEIRI_RUN_NURSERY,  /* the same in granules for small requests: in the tree `nursery` */
     WEIRI_RUN_NONE,     /* not committed, whole granules: in the tree `none` */
     WEIRI_RUN_LEAVING,  /* whole granules, being decommitted */
     WEIRI_RUN_SMALL     /* no run: a small buffer, part of a slab */
@@ -47,7 +48,8 @@ typedef struct weiri_granule {
     weiri_record *first; /* lowest run that begins in it; NULL = covered by one from before */
     struct weiri_granule *newer, *older; /* while idle: in the order of use */
     uint32_t live_units;
-    uint32_t state; /* weiri_granule_state */
+    uint16_t state; /* weiri_granule_state */
+    uint16_t small; /* serves small requests only, until nothing of it is live */
 } weiri_granule;
 
 typedef struct weiri_space {
@@ -70,8 +72,10 @@ typedef struct weiri_pages {
     uint32_t shift;
     uint32_t space_count;
     weiri_space spaces[WEIRI_SPACES];
-    weiri_space grown;      /* of the one weiri_pages_grow at work, until it is settled */
-    weiri_tree ready, none; /* by size, then address */
+    weiri_space grown;               /* of the one weiri_pages_grow at work, until it is settled */
+    weiri_tree ready, nursery, none; /* by size, then address */
+    size_t small_max;                /* a request up to here is small */
+    uint64_t small_granules;
     weiri_front front;
     weiri_granule *newest, *oldest;           /* idle granules */
     uint64_t live_granules;                   /* or claimed */
@@ -131,6 +135,9 @@ void weiri_run_join(weiri_pages *p, weiri_record *lower, weiri_record *upper);
 void weiri_run_lift(weiri_pages *p, weiri_record *run);
 /* The run that covers a granule's first byte. */
 weiri_record *weiri_run_covering(weiri_pages *p, weiri_space *space, weiri_granule *granule);
+/* FREE or NURSERY, as the granule says that it begins in. */
+weiri_run_kind weiri_run_zone(const weiri_pages *p, const weiri_record *run);
+void weiri_granule_set_small(weiri_pages *p, weiri_granule *granule, bool small);
 /* Joins all of the front. */
 void weiri_runs_join_front(weiri_pages *p);
 /* Claims [start, start + bytes) from `first`, the free run that holds start, and those above it, for

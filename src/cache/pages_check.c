@@ -9,7 +9,8 @@
 typedef struct found {
     uint64_t live_granules, live_bytes; /* claimed ones too, as in the counters */
     uint64_t ready_live, ready_idle;    /* granules */
-    uint64_t free_runs, none_runs, quick_runs;
+    uint64_t free_runs, nursery_runs, none_runs, quick_runs;
+    uint64_t small_granules;
     uint64_t slabs_open[WEIRI_SMALL_CLASSES];
     uint64_t small_places; /* taken */
 } found;
@@ -44,7 +45,9 @@ static weir_err check_run(weiri_pages *p, const weiri_record *run, found *f)
         }
         break;
     case WEIRI_RUN_FREE:
+    case WEIRI_RUN_NURSERY:
     case WEIRI_RUN_NONE:
+        f->nursery_runs += run->kind == WEIRI_RUN_NURSERY;
         f->free_runs += run->kind == WEIRI_RUN_FREE;
         f->none_runs += run->kind == WEIRI_RUN_NONE;
         if (above != NULL && above->kind == run->kind) {
@@ -77,10 +80,15 @@ static weir_err check_part(const weiri_pages *p,
         [WEIRI_RUN_CLAIMED] = {false, true, true, false},
         [WEIRI_RUN_QUICK] = {false, false, true, false},
         [WEIRI_RUN_FREE] = {false, false, true, false},
+        [WEIRI_RUN_NURSERY] = {false, false, true, false},
         [WEIRI_RUN_NONE] = {true, false, false, false},
         [WEIRI_RUN_LEAVING] = {false, false, false, true},
     };
-    if (!allowed[run->kind][granule->state]) {
+    bool misplaced = (run->kind == WEIRI_RUN_FREE && granule->small != 0) ||
+                     (run->kind == WEIRI_RUN_NURSERY && granule->small != 1) ||
+                     (granule->small != 0 && run->buffer.bytes > p->small_max &&
+                      (run->kind == WEIRI_RUN_LIVE || run->kind == WEIRI_RUN_QUICK));
+    if (misplaced || !allowed[run->kind][granule->state]) {
         return broken("a granule's state is not that of a run in it", granule);
     }
     const char *from = weiri_run_start(run), *to = weiri_run_end(run);
@@ -134,6 +142,7 @@ static weir_err check_granule(weiri_pages *p,
     }
     bool ready = granule->state == WEIRI_GRANULE_READY;
     f->live_granules += units > 0;
+    f->small_granules += granule->small;
     f->live_bytes += (uint64_t)units * WEIRI_UNIT;
     f->ready_live += ready && units > 0;
     f->ready_idle += ready && units == 0;
@@ -178,7 +187,7 @@ static weir_err check_tree(const weiri_record *at, weiri_run_kind kind, int dept
 
 static weir_err check_lists(weiri_pages *p, const found *f)
 {
-    uint64_t idle = 0, ready = 0, none = 0;
+    uint64_t idle = 0, ready = 0, nursery = 0, none = 0;
     const weiri_granule *newer = NULL;
     for (const weiri_granule *at = p->newest; at != NULL && idle <= f->ready_idle; at = at->older) {
         if (at->newer != newer || at->live_units != 0 || at->state != WEIRI_GRANULE_READY) {
@@ -192,12 +201,17 @@ static weir_err check_lists(weiri_pages *p, const found *f)
     }
     weir_err err = check_tree(p->ready.root, WEIRI_RUN_FREE, 0, &ready);
     if (err == WEIR_OK) {
+        err = check_tree(p->nursery.root, WEIRI_RUN_NURSERY, 0, &nursery);
+    }
+    if (err == WEIR_OK) {
         err = check_tree(p->none.root, WEIRI_RUN_NONE, 0, &none);
     }
     if (err != WEIR_OK) {
         return err;
     }
-    if (ready != f->free_runs || none != f->none_runs || p->front.count != f->quick_runs) {
+    if (ready != f->free_runs || nursery != f->nursery_runs ||
+        p->small_granules != f->small_granules || none != f->none_runs ||
+        p->front.count != f->quick_runs) {
         return broken("a tree or the stacks do not hold all free runs", p);
     }
     for (size_t class = 0; class < WEIRI_SMALL_CLASSES; class ++) {

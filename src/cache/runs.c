@@ -64,16 +64,23 @@ static void set_start(weiri_pages *p, weiri_record *run, char *start)
 
 /* ---- cutting and joining ------------------------------------------------------------------- */
 
+static weiri_tree *tree_of(weiri_pages *p, const weiri_record *run)
+{
+    return run->kind == WEIRI_RUN_FREE      ? &p->ready
+           : run->kind == WEIRI_RUN_NURSERY ? &p->nursery
+                                            : &p->none;
+}
+
 static void enter(weiri_pages *p, weiri_record *run)
 {
     run->asked = run->buffer.bytes;
     run->stamp = (uintptr_t)weiri_run_start(run); /* of equals the lowest: use stays together */
-    weiri_tree_insert(run->kind == WEIRI_RUN_FREE ? &p->ready : &p->none, run);
+    weiri_tree_insert(tree_of(p, run), run);
 }
 
 void weiri_run_lift(weiri_pages *p, weiri_record *run)
 {
-    weiri_tree_remove(run->kind == WEIRI_RUN_FREE ? &p->ready : &p->none, run);
+    weiri_tree_remove(tree_of(p, run), run);
 }
 
 weiri_record *weiri_run_split(weiri_pages *p, weiri_record *run, char *at, weiri_record *spare)
@@ -114,12 +121,19 @@ weiri_record *weiri_run_free(weiri_pages *p, weiri_record *run, weiri_run_kind k
     return run;
 }
 
+weiri_run_kind weiri_run_zone(const weiri_pages *p, const weiri_record *run)
+{
+    const weiri_space *space = &p->spaces[run->space];
+    bool small = weiri_granule_of(p, space, weiri_run_start(run))->small != 0;
+    return small ? WEIRI_RUN_NURSERY : WEIRI_RUN_FREE;
+}
+
 void weiri_runs_join_front(weiri_pages *p)
 {
     weiri_record *list = weiri_front_drain(&p->front);
     while (list != NULL) {
         weiri_record *next = list->next;
-        weiri_run_free(p, list, WEIRI_RUN_FREE);
+        weiri_run_free(p, list, weiri_run_zone(p, list));
         list = next;
     }
 }
@@ -239,7 +253,7 @@ void weiri_run_settle(weiri_pages *p, weiri_record *record)
     if (end < weiri_run_end(record)) {
         weiri_record *rest = weiri_run_split(p, record, end, spare);
         spare = rest == spare ? NULL : spare;
-        weiri_run_free(p, rest, WEIRI_RUN_FREE);
+        weiri_run_free(p, rest, weiri_run_zone(p, rest));
     }
     if (record->stamp > 0) { /* only whole granules are claimed beyond need, so it begins at one */
         weiri_space *space = weiri_space_of(p, record);
@@ -251,7 +265,7 @@ void weiri_run_settle(weiri_pages *p, weiri_record *record)
         rest->buffer.memory = low;
         rest->buffer.bytes = (size_t)(start - low);
         link_run(p, rest, below, record);
-        weiri_run_free(p, rest, WEIRI_RUN_FREE);
+        weiri_run_free(p, rest, weiri_run_zone(p, rest));
     }
     if (spare != NULL) {
         weiri_records_put(p->policy.records, spare);
@@ -271,7 +285,7 @@ void weiri_run_uncarve(weiri_pages *p, weiri_record *record)
         } while (at < end &&
                  (weiri_granule_of(p, space, at)->state == WEIRI_GRANULE_READY) == ready);
         weiri_record *rest = at < end ? weiri_run_split(p, run, at, NULL) : NULL;
-        weiri_run_free(p, run, ready ? WEIRI_RUN_FREE : WEIRI_RUN_NONE);
+        weiri_run_free(p, run, ready ? weiri_run_zone(p, run) : WEIRI_RUN_NONE);
         run = rest;
     }
     if (spare != NULL) {

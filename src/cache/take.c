@@ -264,6 +264,11 @@ static weir_err claim(weir_cache *cache, size_t bytes, weiri_place *ret_place, b
     bool retried = false;
     for (;;) {
         weiri_place place;
+        /* M4. Where buffers are cut out of idle bytes each is one more; elsewhere judge() counts them. */
+        if (cache->policy->ops->cuts &&
+            cache->live_buffers + cache->pending_buffers >= cache->max_buffers) {
+            return refuse(cache, REFUSE_COUNT, bytes);
+        }
         cache->policy->ops->place(cache->policy, bytes, &place);
         if (place.record != NULL && place.from_heap == 0) {
             *ret_place = place;

@@ -4,6 +4,7 @@
  * smallest limit against a search through all; cache_limit auto against the exact answer.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <weir/trace.h>
@@ -243,6 +244,56 @@ static void it_starts_in_the_middle(void **state)
         assert_ok(weir_trace_start(w.cache, "/dev/full"));
         assert_fails(weir_trace_stop(w.cache), WEIR_E_IO, strerror(ENOSPC));
         witness_agrees(&w);
+        witness_end(&w);
+    }
+}
+
+/* Two threads at once, auto choosing beside it: what is in the file is one order of all they did, and the
+ * replay of it ends with what was live. */
+static void *busy(void *user)
+{
+    weir_cache *cache = user;
+    uint64_t seed = 20260131;
+    weir_buffer *slots[8] = {NULL};
+    for (int i = 0; i < 20000; i++) {
+        uint64_t r = testing_random(&seed);
+        weir_buffer **slot = &slots[r % 8];
+        if (*slot != NULL) {
+            weir_buffer_unref(*slot);
+            *slot = NULL;
+        } else if (weir_cache_take(cache, 1 + (size_t)(r >> 20) % 3000, slot) != WEIR_OK) {
+            return user;
+        }
+    }
+    for (int i = 0; i < 8; i++) {
+        weir_buffer_unref(slots[i]);
+    }
+    return NULL;
+}
+
+static void two_threads_in_one_trace(void **state)
+{
+    (void)state;
+    static const char *const policies[] = {"fit", "pages", "mlx:cuda"};
+    for (size_t i = 0; i < 3; i++) {
+        pthread_t other;
+        witness w = witness_make(policies[i], WEIR_LIMIT_AUTO, WEIR_NO_LIMIT);
+        assert_ok(weir_trace_start(w.cache, file));
+        assert_int_equal(pthread_create(&other, NULL, busy, w.cache), 0);
+        assert_null(busy(w.cache));
+        void *failed = NULL;
+        assert_int_equal(pthread_join(other, &failed), 0);
+        assert_null(failed);
+        witness_agrees(&w);
+        assert_ok(weir_trace_stop(w.cache));
+        weir_cache_stats stats = stats_of(w.cache);
+        weir_trace *trace = NULL;
+        weir_replay_report report;
+        assert_ok(weir_trace_open(file, &trace));
+        assert_ok(weir_trace_replay(trace, NULL, &report));
+        assert_true(report.takes == stats.hits + stats.misses);
+        assert_true(report.stats.live_bytes == 0 && report.stats.live_buffers == 0);
+        weir_trace_close(trace);
         witness_end(&w);
     }
 }
@@ -765,6 +816,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_recorded_is_replayed),
         cmocka_unit_test(it_starts_in_the_middle),
+        cmocka_unit_test(two_threads_in_one_trace),
         cmocka_unit_test(damaged_files),
         cmocka_unit_test(large_replays),
         cmocka_unit_test(distances_are_what_they_mean),

@@ -221,7 +221,7 @@ static weir_err lay_files(layout *at, uint64_t tile)
 
 static weir_err lay_out(weir_chain *chain, uint64_t tile)
 {
-    size_t most = 2 * (size_t)chain->step_count + (size_t)chain->exit_count + 7;
+    size_t most = 2 * (size_t)chain->step_count + (size_t)chain->exit_count + 8;
     chain->parts = weiri_arena_get(&chain->plan_arena, most * sizeof *chain->parts);
     chain->writer_offsets =
         weiri_arena_get(&chain->plan_arena, (size_t)(chain->exit_count + 1) * sizeof(uint64_t));
@@ -250,17 +250,23 @@ static weir_err lay_out(weir_chain *chain, uint64_t tile)
         return err;
     }
     lay_pool(&at);
+    weir_cache_stats stats = {.stats_size = sizeof stats};
+    weir_cache_stats_read(chain->cache, &stats);
+    /* M7: what libraries of formats hold beside our buffers, as they declared it. */
+    if (stats.charged_bytes > 0) {
+        weir_plan_part *part = add_part(chain, "declared", "charges", 0, NULL);
+        part->bytes = part->used_bytes = stats.charged_bytes;
+    }
     weir_plan_part *records = add_part(chain, "descriptions, cache", "records", 0, NULL);
     if (at.bytes > SIZE_MAX / 2 || edges > SIZE_MAX / 2) {
         return weiri_fail(WEIR_E_PLAN, "the plan needs more bytes than there are addresses");
     }
     /* What is held already (settings, labels, this plan), and what the cache adds to a take. */
     chain->buffer_bytes = at.bytes;
-    weir_cache_stats stats = {.stats_size = sizeof stats};
-    weir_cache_stats_read(chain->cache, &stats);
     uint64_t cost = weiri_cache_cost(chain->cache, (size_t)at.bytes);
     chain->plan.total_bytes = stats.held_bytes - stats.idle_bytes + cost + edges + edge_records;
-    records->bytes = records->used_bytes = chain->plan.total_bytes - at.bytes - edges;
+    records->bytes = records->used_bytes =
+        chain->plan.total_bytes - at.bytes - edges - stats.charged_bytes;
     uint64_t idle =
         weiri_chain_is_whole(chain) ? weiri_messages_idle(chain, chain->plan.total_bytes) : 0;
     if (idle > 0) {

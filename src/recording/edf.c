@@ -2,17 +2,15 @@
  *
  * edf.c: EDF, EDF+, BDF and BDF+ in: data records in which each signal's samples lie together. Written
  * here because the usual library refuses odd files and cannot stream within a limit. Every field is
- * checked before it is used. Not read: discontinuous recordings (EDF+D, BDF+D), and annotations but for
- * the fraction of a second at which a recording starts.
+ * checked before it is used. Annotations and the onsets of records: edf_notes.c.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "recording/reader.h"
+#include "recording/edf.h"
 
-#define HEAD        256
 #define WHOLE_BYTES (4u * 1024u * 1024u)  /* records up to this are read whole */
 #define PIPE_BYTES  (64u * 1024u * 1024u) /* records above this are not read from a pipe */
 #define MAX_SIGNALS 9999
@@ -21,18 +19,6 @@
 #define RECORDS_AT  236
 #define DURATION_AT 244
 #define SIGNALS_AT  252
-
-typedef struct edf {
-    char head[HEAD];
-    bool bdf, plus;
-    uint32_t signals;
-    double duration_s;
-    int64_t records; /* -1 = not stated */
-    uint64_t record_bytes;
-    uint64_t samples;               /* a record, of the picked channels */
-    uint64_t notes_at, notes_bytes; /* first annotation signal within a record; 0 bytes = none */
-    bool by_columns;
-} edf;
 
 /* ---- fields --------------------------------------------------------------------------------------- */
 
@@ -117,24 +103,6 @@ static void full_year(const edf *e, struct tm *when)
     }
 }
 
-/* The onset in the first annotation of the first record: where the recording starts after the second
- * that the header states. */
-static double start_fraction(weiri_reader *reader, const edf *e)
-{
-    char text[33] = "";
-    size_t bytes = e->notes_bytes < 32 ? (size_t)e->notes_bytes : 32;
-    size_t got = 0;
-    double onset = 0;
-    if (bytes == 0 || reader->input.pipe ||
-        weiri_input_read(&reader->input, reader->data_offset + e->notes_at, text, bytes, 1, &got) !=
-            WEIR_OK) {
-        return 0;
-    }
-    const char *end;
-    bool there = text[0] == '+' && weiri_number_read(text + 1, &end, &onset) && *end == 0x14;
-    return there && onset >= 0 && onset < 1e6 ? onset : 0;
-}
-
 static weir_err read_start(weiri_reader *reader, const edf *e)
 {
     struct tm when = {0};
@@ -152,17 +120,19 @@ static weir_err read_start(weiri_reader *reader, const edf *e)
     if (e->plus) {
         full_year(e, &when);
     }
-    double onset = start_fraction(reader, e);
-    time_t seconds = timegm(&when) + (time_t)floor(onset);
+    /* Where the first record begins after the second that the header states. */
+    int64_t second = 1000000000;
+    int64_t behind =
+        e->first_ns % second < 0 ? e->first_ns % second + second : e->first_ns % second;
+    time_t seconds = timegm(&when) + (time_t)((e->first_ns - behind) / second);
     struct tm start;
     char text[64], fraction[16] = "";
     if (gmtime_r(&seconds, &start) == NULL) {
         return WEIR_OK;
     }
-    long rest = lround((onset - floor(onset)) * 1e7); /* EDF+ allows 100 ns */
-    if (rest > 0 && rest < 10000000) {
-        snprintf(fraction, sizeof fraction, ".%07ld", rest);
-        for (size_t length = 8; length > 1 && fraction[length - 1] == '0'; length--) {
+    if (behind > 0) {
+        snprintf(fraction, sizeof fraction, ".%09lld", (long long)behind);
+        for (size_t length = 10; length > 1 && fraction[length - 1] == '0'; length--) {
             fraction[length - 1] = 0;
         }
     }
@@ -217,7 +187,7 @@ static weir_err read_signals(weiri_reader *reader, const edf *e, signal *signals
     char piece[2048];
     for (int number = 0; number < 7; number++) {
         size_t width = fields[number].width;
-        uint64_t base = HEAD + (uint64_t)fields[number].before * e->signals;
+        uint64_t base = EDF_HEAD + (uint64_t)fields[number].before * e->signals;
         for (uint32_t first = 0; first < e->signals;) {
             uint32_t count = (uint32_t)(sizeof piece / width);
             count = count < e->signals - first ? count : e->signals - first;
@@ -241,6 +211,9 @@ static weir_err make_channels(weiri_reader *reader, edf *e, const signal *signal
     uint64_t width = e->bdf ? 3 : 2;
     weir_err err =
         weiri_reader_get(reader, e->signals, sizeof *reader->channels, &reader->channels);
+    if (err == WEIR_OK) {
+        err = weiri_reader_get(reader, e->signals, sizeof *e->notes, &e->notes);
+    }
     if (err != WEIR_OK) {
         return err;
     }
@@ -249,12 +222,12 @@ static weir_err make_channels(weiri_reader *reader, edf *e, const signal *signal
         uint64_t at = e->record_bytes;
         e->record_bytes += (uint64_t)s->samples * width;
         if (s->notes) {
-            e->notes_at = e->notes_bytes ? e->notes_at : at;
-            e->notes_bytes = e->notes_bytes ? e->notes_bytes : (uint64_t)s->samples * width;
+            e->notes[e->note_count++] =
+                (edf_notes){.at = at, .bytes = (uint64_t)s->samples * width};
             continue;
         }
         if (s->digital_min == s->digital_max) {
-            return weiri_malformed(reader, HEAD + 120ull * e->signals + 8ull * i,
+            return weiri_malformed(reader, EDF_HEAD + 120ull * e->signals + 8ull * i,
                                    "signal %u (%.16s): digital minimum and maximum are both %g", i,
                                    s->channel.label, s->digital_min);
         }
@@ -298,30 +271,25 @@ static bool probe(const unsigned char *first, size_t count)
 
 static weir_err read_head(weiri_reader *reader, edf *e)
 {
-    weir_err err = read_exactly(reader, 0, e->head, HEAD);
+    weir_err err = read_exactly(reader, 0, e->head, EDF_HEAD);
     if (err != WEIR_OK) {
         return err;
     }
-    if (!probe((const unsigned char *)e->head, HEAD)) {
+    if (!probe((const unsigned char *)e->head, EDF_HEAD)) {
         return weiri_malformed(reader, 0,
                                "no EDF or BDF file: begins with neither \"0\" nor BIOSEMI");
     }
     e->bdf = (unsigned char)e->head[0] == 0xff;
     const char *kind = e->head + RESERVED_AT;
     e->plus = memcmp(kind, "EDF+", 4) == 0 || memcmp(kind, "BDF+", 4) == 0;
-    if (e->plus && kind[4] == 'D') {
-        return weiri_malformed(reader, RESERVED_AT,
-                               "%.5s: a discontinuous recording, which is not read yet; only "
-                               "continuous ones are (%.4sC)",
-                               kind, kind);
-    }
+    e->gaps = e->plus && kind[4] == 'D';
     double number = 0;
     err = head_number(reader, e, SIGNALS_AT, 4, 1, MAX_SIGNALS, "1 to 9999 signals", &number);
     if (err != WEIR_OK) {
         return err;
     }
     e->signals = (uint32_t)number;
-    reader->data_offset = HEAD * ((uint64_t)e->signals + 1);
+    reader->data_offset = EDF_HEAD * ((uint64_t)e->signals + 1);
     if (!reader->input.pipe && reader->data_offset > reader->input.size) {
         return weiri_malformed(reader, SIGNALS_AT,
                                "%u signals: their header has %llu bytes, the file %llu", e->signals,
@@ -417,11 +385,14 @@ static weir_err edf_open(weiri_reader *reader)
     if (err == WEIR_OK) {
         err = check_size(reader, e);
     }
+    reader->own = e;
+    if (err == WEIR_OK) {
+        err = weiri_edf_notes_open(reader);
+    }
     if (err == WEIR_OK) {
         err = read_start(reader, e);
     }
     reader->stored = (weiri_stored){.coding = e->bdf ? WEIRI_CODING_I24 : WEIRI_CODING_I16};
-    reader->own = e;
     return err;
 }
 
@@ -438,7 +409,56 @@ static weir_err edf_layout(weiri_reader *reader)
     e->by_columns =
         !reader->input.pipe && (e->record_bytes > WHOLE_BYTES || picked < e->record_bytes / 8);
     uint64_t frames = e->records < 0 ? WEIR_FRAMES_UNKNOWN : (uint64_t)e->records * e->samples;
-    weiri_reader_segment(reader, 0, frames);
+    if (!e->gaps) {
+        weiri_reader_segment(reader, 0, frames);
+    }
+    return weiri_edf_notes_scan(reader);
+}
+
+/* With gaps a segment's end is known only once it is read: its length is left open here. */
+static weir_err edf_segment(weiri_reader *reader, uint64_t number, bool *ret_any)
+{
+    edf *e = reader->own;
+    if (!e->gaps || number == 0) {
+        *ret_any = number == 0 && reader->laid_out;
+        if (e->gaps) {
+            reader->current.frames = WEIR_FRAMES_UNKNOWN;
+            e->checked = e->segment_record = 0;
+            e->checked_ns = e->first_ns;
+        }
+        return WEIR_OK;
+    }
+    int64_t onset_ns = 0;
+    bool any = true, follows = true;
+    while (follows) {
+        weir_err err = weiri_edf_advance(reader, &any, &follows, &onset_ns);
+        if (err != WEIR_OK) {
+            return err;
+        }
+    }
+    *ret_any = any;
+    if (any) {
+        e->segment_record = ++e->checked;
+        e->checked_ns = onset_ns;
+        reader->current =
+            (weir_segment){.start_ns = onset_ns - e->first_ns, .frames = WEIR_FRAMES_UNKNOWN};
+    }
+    return WEIR_OK;
+}
+
+/* Whether the record of a frame still belongs to the current segment. */
+static weir_err within_segment(weiri_reader *reader, uint64_t index, bool *ret)
+{
+    edf *e = reader->own;
+    bool any = true, follows = true;
+    int64_t onset_ns = 0;
+    while (e->gaps && follows && e->checked < e->segment_record + index / e->samples) {
+        weir_err err = weiri_edf_advance(reader, &any, &follows, &onset_ns);
+        if (err != WEIR_OK) {
+            return err;
+        }
+    }
+    *ret = follows;
     return WEIR_OK;
 }
 
@@ -465,7 +485,7 @@ place(const weiri_reader *reader, uint64_t column, uint64_t index, uint64_t *ret
     const edf *e = reader->own;
     uint64_t within = index % e->samples;
     *ret_follow = e->samples - within;
-    return reader->data_offset + index / e->samples * e->record_bytes +
+    return reader->data_offset + (e->segment_record + index / e->samples) * e->record_bytes +
            channel_place(reader, column) + within * weiri_stored_bytes(reader->stored);
 }
 
@@ -478,11 +498,19 @@ static weir_err
 edf_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t *ret_frames)
 {
     const edf *e = reader->own;
+    bool inside = true;
+    if (index < reader->loaded || index >= reader->loaded_end) {
+        weir_err err = within_segment(reader, index, &inside);
+        if (err != WEIR_OK || !inside) {
+            *ret_frames = 0;
+            return err;
+        }
+    }
     if (e->by_columns) {
         return weiri_planes_read(reader, place, index, frames, rows, ret_frames);
     }
     if (index < reader->loaded || index >= reader->loaded_end) {
-        uint64_t record = index / e->samples;
+        uint64_t record = e->segment_record + index / e->samples;
         uint64_t offset = reader->data_offset + record * e->record_bytes;
         size_t got = 0;
         reader->loaded = reader->loaded_end = 0;
@@ -503,7 +531,7 @@ edf_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t
             *ret_frames = 0;
             return WEIR_OK;
         }
-        reader->loaded = record * e->samples;
+        reader->loaded = index / e->samples * e->samples;
         reader->loaded_end = reader->loaded + e->samples;
     }
     uint64_t there = reader->loaded_end - index;
@@ -516,12 +544,14 @@ edf_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t
 const weiri_format_ops weiri_format_edf = {
     .ops_size = sizeof(weiri_format_ops),
     .info = {.name = "edf",
-             .summary = "EDF, EDF+, BDF, BDF+: biosignals with labels, units and scale; continuous",
+             .summary =
+                 "EDF, EDF+, BDF, BDF+: biosignals with labels, units, scale; gaps, annotations",
              .extensions = ".edf .bdf .rec",
              .reads = true},
     .probe = probe,
     .open = edf_open,
     .layout = edf_layout,
+    .segment = edf_segment,
     .plan = edf_plan,
     .read = edf_read,
 };

@@ -38,6 +38,16 @@ weir_err weiri_reader_get(weiri_reader *reader, uint64_t count, size_t size, voi
     return WEIR_OK;
 }
 
+weir_err weiri_reader_charge(weiri_reader *reader, uint64_t bytes)
+{
+    weir_err err = weir_cache_charge(reader->arena.cache, bytes);
+    if (err != WEIR_OK) {
+        return weiri_fail_prefix(err, "%s: memory of its library: ", reader->path);
+    }
+    reader->charged_bytes += bytes;
+    return WEIR_OK;
+}
+
 bool weiri_is_utf8(const char *bytes, size_t count)
 {
     const unsigned char *text = (const unsigned char *)bytes;
@@ -141,6 +151,46 @@ void weiri_reader_segment(weiri_reader *reader, int64_t start_ns, uint64_t frame
     double shift_ns = (double)first / info->spec.rate_hz * 1e9;
     reader->segments[info->segment_count++] = (weir_segment){
         .start_ns = start_ns + (int64_t)(shift_ns < 9e18 ? shift_ns + 0.5 : 9e18), .frames = count};
+}
+
+#define ANNOTATION_BYTES 400
+
+weir_err weiri_reader_annotate(weiri_reader *reader,
+                               int64_t onset_ns,
+                               int64_t duration_ns,
+                               const char *bytes,
+                               size_t count)
+{
+    weir_source_info *info = &reader->info;
+    double onset_s = ((double)onset_ns - (double)reader->first_ns) * 1e-9;
+    double end_s = onset_s + (duration_ns > 0 ? (double)duration_ns * 1e-9 : 0);
+    if ((reader->from_s > 0 && end_s < reader->from_s) || onset_s >= reader->to_s) {
+        return WEIR_OK;
+    }
+    if (info->annotation_count == WEIRI_MAX_ANNOTATIONS) {
+        info->annotations_left_out++;
+        return WEIR_OK;
+    }
+    weir_err err = WEIR_OK;
+    if (reader->annotations == NULL) {
+        err = weiri_reader_get(reader, WEIRI_MAX_ANNOTATIONS, sizeof *reader->annotations,
+                               &reader->annotations);
+        info->annotations = reader->annotations;
+    }
+    if (count > ANNOTATION_BYTES) {
+        count = ANNOTATION_BYTES;
+        while (count > ANNOTATION_BYTES - 4 && ((unsigned char)bytes[count] & 0xc0) == 0x80) {
+            count--; /* not within a character */
+        }
+    }
+    weir_annotation annotation = {.onset_ns = onset_ns, .duration_ns = duration_ns};
+    if (err == WEIR_OK) {
+        err = weiri_reader_text(reader, bytes, count, &annotation.text);
+    }
+    if (err == WEIR_OK) {
+        reader->annotations[info->annotation_count++] = annotation;
+    }
+    return err;
 }
 
 static weir_err next_segment(weiri_reader *reader)
@@ -252,6 +302,10 @@ static weir_err source_read(weir_source *source, void *rows, size_t capacity, we
 static void source_close(weir_source *source)
 {
     weiri_reader *reader = (weiri_reader *)source;
+    if (reader->format && reader->format->close) {
+        reader->format->close(reader);
+    }
+    weir_cache_uncharge(reader->arena.cache, reader->charged_bytes);
     weiri_input_close(&reader->input);
     weiri_arena arena = reader->arena; /* the reader lies in it */
     weiri_arena_fini(&arena);
@@ -315,29 +369,32 @@ weir_err weiri_rows_plan(const weiri_reader *reader, uint64_t tile_frames, uint6
     return WEIR_OK;
 }
 
-static void convert_rows(const weiri_reader *reader, size_t frames, void *rows)
+void weiri_rows_convert(const weiri_reader *reader,
+                        const unsigned char *from,
+                        size_t frame_bytes,
+                        size_t frames,
+                        void *rows)
 {
     weiri_run run = {.stored = reader->stored,
                      .from_step = weiri_stored_bytes(reader->stored),
-                     .from = reader->buffer,
+                     .from = from,
                      .dtype = reader->info.spec.dtype,
                      .to = rows,
                      .to_step = 1};
-    if (reader->picks == NULL && !scaled(reader)) {
+    if (reader->picks == NULL && !scaled(reader) && frame_bytes == stored_frame_bytes(reader)) {
         weiri_convert(&run, frames * (size_t)(reader->channel_count * reader->inner));
         return;
     }
     size_t width = run.from_step;
-    size_t from_frame = (size_t)stored_frame_bytes(reader);
-    size_t columns = (size_t)reader->pick_count;
+    size_t columns = (size_t)(reader->pick_count * reader->inner);
     size_t to_width = weir_dtype_bytes(run.dtype);
-    run.from_step = from_frame;
+    run.from_step = frame_bytes;
     run.to_step = columns;
     for (size_t first = 0; first < frames; first += BATCH_FRAMES) {
         size_t count = frames - first < BATCH_FRAMES ? frames - first : BATCH_FRAMES;
         for (size_t i = 0; i < columns; i++) {
             uint64_t channel = reader->picks ? reader->picks[i] : i;
-            run.from = reader->buffer + first * from_frame + (size_t)channel * width;
+            run.from = from + first * frame_bytes + (size_t)channel * width;
             run.scale = scale_of(reader, channel);
             run.to = (unsigned char *)rows + (first * columns + i) * to_width;
             weiri_convert(&run, count);
@@ -371,7 +428,7 @@ weiri_rows_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows,
                                frame_bytes);
     }
     if (!straight) {
-        convert_rows(reader, whole, rows);
+        weiri_rows_convert(reader, reader->buffer, frame_bytes, whole, rows);
     }
     *ret_frames = whole;
     return WEIR_OK;

@@ -16,9 +16,10 @@
 #include "base/base.h"
 #include "cache/arena.h"
 
-#define WEIRI_MAX_CHANNELS (1u << 20) /* of a file; a header that claims more is malformed */
-#define WEIRI_MAX_SEGMENTS 64         /* entries of info.segments; the rest is counted */
-#define WEIRI_BLOCK_BYTES  (256u * 1024u)
+#define WEIRI_MAX_CHANNELS    (1u << 20) /* of a file; a header that claims more is malformed */
+#define WEIRI_MAX_SEGMENTS    64         /* entries of info.segments; the rest is counted */
+#define WEIRI_BLOCK_BYTES     (256u * 1024u)
+#define WEIRI_MAX_ANNOTATIONS 1024 /* of info.annotations; the rest is counted (M6) */
 
 /* ---- input.c: bytes of a file or a pipe ------------------------------------------------------- */
 
@@ -106,6 +107,7 @@ typedef struct weiri_reader {
     const struct weiri_format_ops *format;
     const weir_recording_options *options; /* while opening */
     const char *path;
+    const char *dataset; /* of a format with datasets; NULL = not stated */
     weiri_input input;
     weiri_arena arena;
     weiri_notices notices;
@@ -120,6 +122,7 @@ typedef struct weiri_reader {
     uint64_t data_offset;   /* of the first frame: for the helpers below */
     uint64_t run_frames; /* for weiri_planes: most frames of a column in one piece; 0 = no bound */
     void *own;
+    uint64_t charged_bytes; /* by weiri_reader_charge */
 
     /* From a side file (sideread.c). */
     weir_axis side_axes[WEIR_MAX_DIMS]; /* name NULL = not said */
@@ -127,16 +130,19 @@ typedef struct weiri_reader {
     weir_segment *listed;               /* runs of rows, in order */
     size_t listed_count;                /* 0 = one run */
     uint64_t first_row;                 /* of the current segment within the file */
+    const weir_annotation *side_events;
+    size_t side_event_count;
 
     /* From the selection; in info.spec as well. */
     const uint32_t *picks; /* channels by number; NULL = all in order */
     uint64_t pick_count;
-    double from_s, to_s; /* time window from the first frame; INFINITY = open end */
+    double from_s, to_s; /* time window from the first frame; infinite = open */
     int64_t first_ns;    /* start of the first segment */
     bool laid_out;       /* it is known */
 
     /* Position. */
     weir_segment *segments; /* those of info */
+    weir_annotation *annotations;
     weir_segment current;
     uint64_t segment;  /* its number */
     uint64_t index;    /* next frame within it */
@@ -156,6 +162,11 @@ typedef struct weiri_format_ops {
     weir_format_info info;
     bool bare;          /* takes --dtype, --channels-in-file and --offset */
     const char *scheme; /* path prefix of what is no file ("synthetic:"), or NULL */
+    bool datasets;      /* a file holds several, of which PATH:/NAME or --dataset names one */
+    const char
+        *not_built; /* the part that this build is without: what it reads is refused; or NULL */
+    const char
+        *kin; /* extensions of files beside it that hold no signal: open() says so; or NULL */
 
     /* Whether a file with such first bytes is of this format. NULL: only its name tells. */
     bool (*probe)(const unsigned char *first, size_t count);
@@ -174,12 +185,17 @@ typedef struct weiri_format_ops {
     weir_err (*read)(
         weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t *ret_frames);
 
+    /* Gives back what open() took beside the arena, after a failed open() too; NULL: nothing. */
+    void (*close)(weiri_reader *reader);
+
     /* Bytes before the first row of a file that is written; 0 = none. */
     size_t (*head_bytes)(const weir_spec *spec);
     /* Writes that head for so many rows. */
     void (*head)(const weir_spec *spec, uint64_t rows, char *text, size_t bytes);
     /* WEIR_E_USAGE: what of such a stream it cannot hold. NULL: holds all. */
     weir_err (*holds)(const weir_spec *spec, bool to_pipe);
+    /* Writing of what is no head and rows (writer.h); NULL = head and rows. */
+    const struct weiri_encoding *encoding;
 } weiri_format_ops;
 
 #define X(name) extern const weiri_format_ops weiri_format_##name;
@@ -197,11 +213,19 @@ weir_err weiri_malformed(const weiri_reader *reader, uint64_t offset, const char
 /* From the arena, with the cache's refusal as the error. */
 weir_err weiri_reader_get(weiri_reader *reader, uint64_t count, size_t size, void *ret_pointer);
 
+/* Declares memory that a format's library holds (M7), until the end. WEIR_E_LIMIT. */
+weir_err weiri_reader_charge(weiri_reader *reader, uint64_t bytes);
+
 /* A text of count bytes, cut at its ends, as UTF-8 (what is not is taken as Latin-1). */
 weir_err
 weiri_reader_text(weiri_reader *reader, const char *bytes, size_t count, const char **ret_text);
 
 bool weiri_is_utf8(const char *bytes, size_t count);
+
+/* layout(): an event, once the first segment is said: kept where it touches the selection's window, while
+ * there is room; a text is cut where it is very long. duration_ns -1 = not stated. */
+weir_err weiri_reader_annotate(
+    weiri_reader *reader, int64_t onset_ns, int64_t duration_ns, const char *bytes, size_t count);
 
 /* open(), of formats that say nothing of themselves: what the side file says of an array of that shape;
  * then the rate, from --rate or from there. */
@@ -229,6 +253,12 @@ extern const weir_source_ops weiri_reader_ops;
 weir_err weiri_rows_plan(const weiri_reader *reader, uint64_t tile_frames, uint64_t *ret_bytes);
 weir_err weiri_rows_read(
     weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t *ret_frames);
+/* Stored frames that begin frame_bytes apart, channels one behind the other, to rows. */
+void weiri_rows_convert(const weiri_reader *reader,
+                        const unsigned char *from,
+                        size_t frame_bytes,
+                        size_t frames,
+                        void *rows);
 /* ... and runs of one column each: place() says the offset of a column's frame, and how many frames
  * follow it there. */
 typedef uint64_t (*weiri_plane_place)(const weiri_reader *reader,

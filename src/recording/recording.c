@@ -5,6 +5,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "recording/reader.h"
 
@@ -85,8 +86,12 @@ static bool has_extension(const char *path, const char *extensions)
 const weiri_format_ops *weiri_format_by_name(const char *path, bool to_write)
 {
     for (size_t i = 0; i < FORMATS; i++) {
-        bool able = to_write ? formats[i]->info.writes : formats[i]->info.reads;
+        bool able =
+            (to_write ? formats[i]->info.writes : formats[i]->info.reads) || formats[i]->not_built;
         if (able && has_extension(path, formats[i]->info.extensions)) {
+            return formats[i];
+        }
+        if (!to_write && formats[i]->kin && has_extension(path, formats[i]->kin)) {
             return formats[i];
         }
     }
@@ -113,7 +118,7 @@ static weir_err choose(weiri_reader *reader, const weiri_format_ops **ret_format
     const char *stated = reader->options->format;
     if (stated) {
         weir_err err = weiri_format_find(stated, ret_format);
-        if (err == WEIR_OK && !(*ret_format)->info.reads) {
+        if (err == WEIR_OK && !(*ret_format)->info.reads && !(*ret_format)->not_built) {
             return weiri_fail(WEIR_E_USAGE, "format %s: is written, not read", stated);
         }
         return err;
@@ -160,14 +165,46 @@ static const weiri_format_ops *by_scheme(const char *path)
     return NULL;
 }
 
+/* "FILE:/GROUP/NAME", where FILE is there and the whole is not. */
+static weir_err split_dataset(weiri_reader *reader)
+{
+    const char *stated = reader->options->dataset;
+    const char *colon = strstr(reader->path, ":/");
+    if (stated == NULL && colon && colon > reader->path && access(reader->path, F_OK) != 0) {
+        char *path;
+        size_t length = (size_t)(colon - reader->path);
+        weir_err err = weiri_reader_get(reader, length + 1, 1, &path);
+        if (err != WEIR_OK) {
+            return err;
+        }
+        memcpy(path, reader->path, length);
+        if (access(path, F_OK) == 0) {
+            stated = colon + 1;
+            reader->path = path;
+        }
+    }
+    if (stated) {
+        reader->dataset = weiri_arena_text(&reader->arena, stated);
+        return reader->dataset ? WEIR_OK : WEIR_E_NOMEM;
+    }
+    return WEIR_OK;
+}
+
 static weir_err open_reader(weiri_reader *reader)
 {
     weir_err err = WEIR_OK;
     reader->format = by_scheme(reader->path);
     if (reader->format == NULL) {
-        err = weiri_input_open(reader->path, &reader->input);
+        err = split_dataset(reader);
+        if (err == WEIR_OK) {
+            err = weiri_input_open(reader->path, &reader->input);
+        }
         if (err == WEIR_OK) {
             err = choose(reader, &reader->format);
+        }
+        if (err == WEIR_OK && !reader->format->info.reads && reader->format->not_built) {
+            err = weiri_fail(WEIR_E_USAGE, "%s: is of format %s; this weir was built without %s",
+                             reader->path, reader->format->info.name, reader->format->not_built);
         }
         if (err == WEIR_OK && reader->format->scheme) {
             err = weiri_fail(WEIR_E_USAGE, "format %s: is asked for as %s..., not from a file",
@@ -175,6 +212,11 @@ static weir_err open_reader(weiri_reader *reader)
         }
     }
     const weir_recording_options *options = reader->options;
+    if (err == WEIR_OK && reader->dataset && !reader->format->datasets) {
+        err = weiri_fail(WEIR_E_USAGE,
+                         "%s: a %s file has no datasets to choose from (--dataset %.80s)",
+                         reader->path, reader->format->info.name, reader->dataset);
+    }
     if (err == WEIR_OK && !reader->format->bare &&
         (options->dtype || options->channels_in_file || options->offset_bytes)) {
         err =

@@ -370,7 +370,8 @@ weir_err weiri_reader_select(weiri_reader *reader)
         return weiri_fail(WEIR_E_USAGE, "%s: duration %g s: must be above 0", reader->path,
                           options->duration_s);
     }
-    reader->from_s = start_s;
+    /* Without a start nothing is cut: a segment may go back before the first frame (S4). */
+    reader->from_s = start_s > 0 ? start_s : -INFINITY;
     reader->to_s = isnan(options->duration_s) ? INFINITY : start_s + options->duration_s;
     double rate_hz = 0;
     const char **labels = NULL, **units = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * sidefile.c: NAME.json beside an output: dims, axes, segments, dtype, units, start time, the chain.
+ * sidefile.c: NAME.json beside an output: dims, axes, segments, dtype, units, start time, annotations, the
+ * chain.
  * Written piece by piece through a small buffer, not as a tree: its size follows the number of
  * channels, and a flush must not allocate (M6). What does not change stands first and is written once.
  */
@@ -122,6 +123,24 @@ static void axis(json *out, const weir_axis *axis_of, double start)
     raw(out, "}");
 }
 
+/* [onset_s, duration_s or null, text] each, on the clock of the segments. */
+static void annotations(json *out, const weir_source_info *source)
+{
+    raw(out, ",\n\"annotations\": [");
+    for (size_t i = 0; source && i < source->annotation_count; i++) {
+        const weir_annotation *annotation = &source->annotations[i];
+        raw(out, i ? ",\n  [" : "\n  [");
+        number(out, (double)annotation->onset_ns / 1e9);
+        raw(out, ", ");
+        number(out, annotation->duration_ns < 0 ? NAN : (double)annotation->duration_ns / 1e9);
+        raw(out, ", ");
+        text(out, annotation->text);
+        raw(out, "]");
+    }
+    raw(out, "],\n\"annotations_left_out\": ");
+    whole(out, source ? source->annotations_left_out : 0);
+}
+
 weir_err weiri_side_head(weiri_writer *writer, const weir_source_info *source, const char *chain)
 {
     const weir_spec *spec = &writer->spec;
@@ -145,6 +164,7 @@ weir_err weiri_side_head(weiri_writer *writer, const weir_source_info *source, c
     text(&out, source && source->start_time ? source->start_time : "");
     raw(&out, ",\n\"chain\": ");
     text(&out, chain);
+    annotations(&out, source);
     drain(&out);
     writer->side_head_bytes = out.written;
     return out.err;

@@ -149,6 +149,36 @@ static void read_segments(weiri_reader *reader, const json_t *root, uint64_t fra
     reader->listed_count = count;
 }
 
+/* Kept until the segments are said: annotations are laid over the selection's window. */
+static void read_annotations(weiri_reader *reader, const json_t *root)
+{
+    const json_t *list = json_object_get(root, "annotations");
+    size_t count = json_array_size(list);
+    weir_annotation *events = NULL;
+    if (count == 0 || weiri_reader_get(reader, count, sizeof *events, &events) != WEIR_OK) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const json_t *item = json_array_get(list, i), *lasts = json_array_get(item, 1);
+        double onset_s = json_number_value(json_array_get(item, 0));
+        double duration_s = json_is_number(lasts) ? json_number_value(lasts) : 0;
+        const char *text = json_string_value(json_array_get(item, 2));
+        weir_annotation *event = &events[reader->side_event_count];
+        if (!json_is_number(json_array_get(item, 0)) || !(fabs(onset_s) < 9e9) ||
+            !(duration_s >= 0 && duration_s < 9e9) || text == NULL ||
+            weiri_reader_text(reader, text, strlen(text), &event->text) != WEIR_OK) {
+            weiri_notice(&reader->notices,
+                         "%.100s.json: annotation %zu is no [s, s, text]; left out", reader->path,
+                         i);
+            continue;
+        }
+        event->onset_ns = llround(onset_s * 1e9);
+        event->duration_ns = json_is_number(lasts) ? llround(duration_s * 1e9) : -1;
+        reader->side_event_count++;
+    }
+    reader->side_events = events;
+}
+
 void weiri_side_read(weiri_reader *reader, const uint64_t *shape, uint32_t dims)
 {
     size_t bytes = 0;
@@ -186,6 +216,7 @@ void weiri_side_read(weiri_reader *reader, const uint64_t *shape, uint32_t dims)
         }
     }
     read_segments(reader, root, shape[0]);
+    read_annotations(reader, root);
     const char *start = json_string_value(json_object_get(root, "start_time"));
     if (start && *start &&
         weiri_reader_text(reader, start, strlen(start), &reader->start_time) != WEIR_OK) {
@@ -229,6 +260,13 @@ void weiri_side_layout(weiri_reader *reader, uint64_t frames)
     }
     if (reader->listed_count == 0) {
         weiri_reader_segment(reader, 0, frames);
+    }
+    for (size_t i = 0; i < reader->side_event_count; i++) {
+        const weir_annotation *event = &reader->side_events[i];
+        if (weiri_reader_annotate(reader, event->onset_ns, event->duration_ns, event->text,
+                                  strlen(event->text)) != WEIR_OK) {
+            reader->info.annotations_left_out++; /* no memory for it */
+        }
     }
 }
 

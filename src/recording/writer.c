@@ -46,7 +46,15 @@ static weir_err sink_plan(weir_sink *sink, const weir_spec *spec, uint64_t *ret_
             return weiri_fail_prefix(err, "%s: ", writer->path);
         }
     }
-    *ret_bytes = WEIRI_WRITER_BYTES;
+    uint64_t own = 0;
+    const weiri_encoding *encoding = writer->format->encoding;
+    if (encoding && encoding->plan) {
+        weir_err err = encoding->plan(writer, spec, &own);
+        if (err != WEIR_OK) {
+            return weiri_fail_prefix(err, "%s: ", writer->path);
+        }
+    }
+    *ret_bytes = WEIRI_WRITER_BYTES + own;
     return WEIR_OK;
 }
 
@@ -74,7 +82,7 @@ static weir_err open_part(const char *name, int *ret_fd)
 /* Rows are appended; the head is written over in place. */
 static weir_err put_head(weiri_writer *writer)
 {
-    char text[512];
+    char text[WEIRI_HEAD_BYTES];
     if (writer->head_bytes == 0) {
         return WEIR_OK;
     }
@@ -84,6 +92,12 @@ static weir_err put_head(weiri_writer *writer)
                           strerror(errno));
     }
     return WEIR_OK;
+}
+
+static weir_err begin(weiri_writer *writer, const weir_source_info *source, const char *chain)
+{
+    const weiri_encoding *encoding = writer->format->encoding;
+    return encoding && encoding->begin ? encoding->begin(writer, source, chain) : WEIR_OK;
 }
 
 static weir_err start_files(weiri_writer *writer, const weir_source_info *source, const char *chain)
@@ -97,6 +111,9 @@ static weir_err start_files(weiri_writer *writer, const weir_source_info *source
     }
     if (err == WEIR_OK && lseek(writer->fd, (off_t)writer->head_bytes, SEEK_SET) < 0) {
         err = weiri_fail(WEIR_E_IO, "%s: %s", writer->part, strerror(errno));
+    }
+    if (err == WEIR_OK) {
+        err = begin(writer, source, chain);
     }
     if (err == WEIR_OK) {
         err = weiri_side_head(writer, source, chain);
@@ -113,17 +130,18 @@ static weir_err sink_start(weir_sink *sink,
     weiri_writer *writer = writer_of(sink);
     writer->spec = *spec;
     writer->buffer = memory;
+    writer->own = writer->buffer + WEIRI_WRITER_BYTES;
     writer->head_bytes = writer->format->head_bytes ? writer->format->head_bytes(spec) : 0;
     if (!writer->pipe) {
         return start_files(writer, source, chain);
     }
     if (strcmp(writer->path, "standard output") == 0) {
         writer->fd = STDOUT_FILENO;
-        return WEIR_OK;
+        return begin(writer, source, chain);
     }
     writer->fd = open(writer->path, O_WRONLY | O_CLOEXEC);
     return writer->fd >= 0
-               ? WEIR_OK
+               ? begin(writer, source, chain)
                : weiri_fail(WEIR_E_IO, "%s: cannot be opened: %s", writer->path, strerror(errno));
 }
 
@@ -131,7 +149,22 @@ static weir_err drain(weiri_writer *writer)
 {
     size_t used = writer->used;
     writer->used = 0; /* also after an error: what was lost is not written twice */
-    return weiri_write_all(writer->fd, name_of(writer), writer->buffer, used);
+    weir_err err = weiri_write_all(writer->fd, name_of(writer), writer->buffer, used);
+    if (err == WEIR_OK) {
+        writer->safe_rows = writer->put_rows;
+        writer->safe_end = writer->put_end;
+    }
+    return err;
+}
+
+void weiri_writer_mark(weiri_writer *writer, uint64_t rows)
+{
+    writer->put_rows = rows;
+    writer->put_end = writer->put_bytes;
+    if (writer->used == 0) {
+        writer->safe_rows = rows;
+        writer->safe_end = writer->put_end;
+    }
 }
 
 static void note_span(weiri_writer *writer, const weir_message *block)
@@ -157,6 +190,23 @@ static void note_span(weiri_writer *writer, const weir_message *block)
     writer->next_index = index + (int64_t)block->frames;
 }
 
+weir_err weiri_writer_put(weiri_writer *writer, const void *from, size_t bytes)
+{
+    writer->put_bytes += bytes;
+    if (writer->used + bytes > WEIRI_WRITER_BYTES) {
+        weir_err err = drain(writer);
+        if (err != WEIR_OK) {
+            return err;
+        }
+    }
+    if (bytes >= WEIRI_WRITER_BYTES) {
+        return weiri_write_all(writer->fd, name_of(writer), from, bytes);
+    }
+    memcpy(writer->buffer + writer->used, from, bytes);
+    writer->used += bytes;
+    return WEIR_OK;
+}
+
 static weir_err sink_write(weir_sink *sink, const weir_message *block)
 {
     weiri_writer *writer = writer_of(sink);
@@ -164,34 +214,38 @@ static weir_err sink_write(weir_sink *sink, const weir_message *block)
         return WEIR_OK;
     }
     size_t bytes = block->frames * (size_t)weir_spec_frame_bytes(&writer->spec);
-    weir_err err = WEIR_OK;
-    if (writer->used + bytes > WEIRI_WRITER_BYTES) {
-        err = drain(writer);
-    }
-    if (err == WEIR_OK && bytes >= WEIRI_WRITER_BYTES) {
-        err = weiri_write_all(writer->fd, name_of(writer), block->data, bytes);
-    } else if (err == WEIR_OK) {
-        memcpy(writer->buffer + writer->used, block->data, bytes);
-        writer->used += bytes;
-    }
+    const weiri_encoding *encoding = writer->format->encoding;
+    weir_err err =
+        encoding ? encoding->rows(writer, block) : weiri_writer_put(writer, block->data, bytes);
     if (err == WEIR_OK) {
         note_span(writer, block);
         writer->rows += block->frames;
+        weiri_writer_mark(writer, writer->rows);
     }
+    writer->failed = writer->failed || err != WEIR_OK;
     return err;
 }
 
-static weir_err sink_flush(weir_sink *sink)
+static weir_err flush(weiri_writer *writer, bool last)
 {
-    weiri_writer *writer = writer_of(sink);
+    const weiri_encoding *encoding = writer->format->encoding;
     weir_err err = drain(writer);
+    if (err == WEIR_OK && encoding && encoding->flush) {
+        err = encoding->flush(writer, last);
+    }
     if (err == WEIR_OK && !writer->pipe) {
         err = put_head(writer);
         if (err == WEIR_OK) {
             err = weiri_side_tail(writer);
         }
     }
+    writer->failed = writer->failed || err != WEIR_OK;
     return err;
+}
+
+static weir_err sink_flush(weir_sink *sink)
+{
+    return flush(writer_of(sink), false);
 }
 
 static weir_err close_file(int *fd, const char *name, bool sync)
@@ -214,7 +268,7 @@ static weir_err close_file(int *fd, const char *name, bool sync)
 static weir_err sink_finish(weir_sink *sink)
 {
     weiri_writer *writer = writer_of(sink);
-    weir_err err = sink_flush(sink);
+    weir_err err = flush(writer, true);
     if (err != WEIR_OK) {
         return err;
     }
@@ -234,13 +288,45 @@ static weir_err sink_finish(weir_sink *sink)
     return err;
 }
 
+/* After a failure: the part ends with the last row that is certainly in it, and says so. */
+static void settle(weiri_writer *writer)
+{
+    uint64_t lost = writer->rows - writer->safe_rows;
+    writer->rows = writer->safe_rows;
+    while (lost > 0 && writer->span_count > 0 && writer->spans_left_out == 0) {
+        weiri_span *last = &writer->spans[writer->span_count - 1];
+        uint64_t off = last->rows < lost ? last->rows : lost;
+        last->rows -= off;
+        lost -= off;
+        writer->span_count -= last->rows == 0;
+    }
+    if (writer->fd < 0 || writer->side_fd < 0) {
+        return;
+    }
+    bool plain = writer->format->encoding == NULL || writer->format->encoding->flush == NULL;
+    int cut = plain ? ftruncate(writer->fd, (off_t)(writer->head_bytes + writer->safe_end)) : 0;
+    weir_err err = cut == 0 ? put_head(writer) : WEIR_E_IO;
+    err = err == WEIR_OK ? weiri_side_tail(writer) : err;
+    (void)err; /* an error was told already */
+}
+
 static void sink_close(weir_sink *sink)
 {
     weiri_writer *writer = writer_of(sink);
-    if (!writer->finished && !writer->pipe && writer->rows > 0) {
-        weir_err ignored = sink_flush(sink); /* the part is made readable as far as it goes */
-        (void)ignored;
-    } else if (!writer->finished && !writer->pipe) {
+    const weiri_encoding *encoding = writer->format->encoding;
+    bool keep = writer->rows > 0;
+    if (!writer->finished && !writer->pipe && keep) {
+        /* The part is made readable as far as it goes. */
+        if (writer->failed || sink_flush(sink) != WEIR_OK) {
+            settle(writer);
+            keep = writer->rows > 0;
+        }
+    }
+    if (encoding && encoding->end && writer->own) {
+        encoding->end(writer);
+    }
+    weir_cache_uncharge(writer->arena.cache, writer->charged_bytes);
+    if (!writer->finished && !writer->pipe && !keep) {
         /* Nothing is in them. A part that is not open here may be another run's. */
         if (writer->fd >= 0) {
             unlink(writer->part);
@@ -276,6 +362,10 @@ static weir_err choose(const char *path, const char *stated, const weiri_format_
 {
     if (stated) {
         weir_err err = weiri_format_find(stated, ret_format);
+        if (err == WEIR_OK && !(*ret_format)->info.writes && (*ret_format)->not_built) {
+            return weiri_fail(WEIR_E_USAGE, "%s: format %s: this weir was built without %s", path,
+                              (*ret_format)->info.name, (*ret_format)->not_built);
+        }
         if (err == WEIR_OK && !(*ret_format)->info.writes) {
             return weiri_fail(WEIR_E_USAGE, "format %s: is read, not written", stated);
         }
@@ -285,9 +375,13 @@ static weir_err choose(const char *path, const char *stated, const weiri_format_
     if (*ret_format == NULL) {
         return weiri_fail(
             WEIR_E_USAGE,
-            "%s: its name does not say a format that is written; name it .npy or .raw, "
-            "or state --format",
+            "%s: its name does not say a format that is written; name it .npy, .raw, .csv, .wav or "
+            ".h5, or state --format",
             path);
+    }
+    if (!(*ret_format)->info.writes) {
+        return weiri_fail(WEIR_E_USAGE, "%s: format %s: this weir was built without %s", path,
+                          (*ret_format)->info.name, (*ret_format)->not_built);
     }
     return WEIR_OK;
 }
@@ -366,6 +460,10 @@ weir_recording_create(const char *path, const weir_output_options *options, weir
     writer->force = options->force;
     writer->fd = writer->side_fd = -1;
     err = look(writer);
+    if (err == WEIR_OK && format->encoding && format->encoding->library_bytes) {
+        err = weir_cache_charge(cache, format->encoding->library_bytes);
+        writer->charged_bytes = err == WEIR_OK ? format->encoding->library_bytes : 0;
+    }
     if (err != WEIR_OK) {
         sink_close(&writer->sink);
         return err;

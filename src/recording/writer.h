@@ -9,6 +9,7 @@
 #include "recording/reader.h"
 
 #define WEIRI_WRITER_BYTES (64u * 1024u) /* of the planned buffer */
+#define WEIRI_HEAD_BYTES   512           /* most of a head that is written over in place */
 #define WEIRI_MAX_SPANS    1024 /* segments kept for the side file; the rest is counted (M6) */
 
 /* A run of rows without a gap. */
@@ -34,6 +35,13 @@ typedef struct weiri_writer {
     uint64_t rows;
     unsigned char *buffer; /* WEIRI_WRITER_BYTES, planned */
     size_t used;
+    void *own; /* an encoding's, planned */
+    /* What is certainly in the file: after a failure it ends there. */
+    uint64_t put_bytes, put_rows,
+        put_end; /* so far, and the end of the last whole row among them */
+    uint64_t safe_rows, safe_end;
+    bool failed;
+    uint64_t charged_bytes; /* of a library's own memory (M7) */
 
     weiri_span *spans;
     size_t span_count;
@@ -42,6 +50,27 @@ typedef struct weiri_writer {
     int64_t next_index;
     uint64_t side_head_bytes; /* of the part of the side file that does not change */
 } weiri_writer;
+
+/* How a format is written that is no head and rows. All optional but rows. Rows that it puts into the
+ * writer's buffer go to the file; what else it writes is its own affair. */
+typedef struct weiri_encoding {
+    /* Bytes of a library's own, charged for the life of the output (M7). */
+    uint64_t library_bytes;
+    /* Bytes of writer->own, and what the format cannot hold: WEIR_E_USAGE. */
+    weir_err (*plan)(const weiri_writer *writer, const weir_spec *spec, uint64_t *ret_bytes);
+    weir_err (*begin)(weiri_writer *writer, const weir_source_info *source, const char *chain);
+    weir_err (*rows)(weiri_writer *writer, const weir_message *block);
+    /* Makes what was written readable, and then says safe_rows; `last`: nothing follows. */
+    weir_err (*flush)(weiri_writer *writer, bool last);
+    /* Ends it, after an error too. */
+    void (*end)(weiri_writer *writer);
+} weiri_encoding;
+
+/* Into the buffer, and from there to the file. */
+weir_err weiri_writer_put(weiri_writer *writer, const void *from, size_t bytes);
+
+/* So many rows are put now, whole. */
+void weiri_writer_mark(weiri_writer *writer, uint64_t rows);
 
 /* Writes all bytes. WEIR_E_IO names the file. */
 weir_err weiri_write_all(int fd, const char *name, const void *from, size_t bytes);

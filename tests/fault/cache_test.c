@@ -67,12 +67,11 @@ static const struct {
              {"over_idle", over_idle}};
 
 /* Two failures in a row are needed where one is retried: both are tried. */
-static void every_call_fails_once(void **state)
+static void calls_fail(const char *policy)
 {
-    (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         for (uint64_t repeat = 1; repeat <= 3; repeat++) {
-            witness w = witness_make("fit", WEIR_NO_LIMIT, 1 << 20);
+            witness w = witness_make(policy, WEIR_NO_LIMIT, 1 << 20);
             uint64_t start = stats_of(w.cache).held_bytes, n = 0, failed = 0;
             for (;;) {
                 uint64_t before = weir_heap_counting_counts(w.heap).calls;
@@ -91,12 +90,20 @@ static void every_call_fails_once(void **state)
                     break;
                 }
             }
-            printf("%s, %llu in a row: %llu tries, %llu failed\n", cases[c].name,
+            printf("%s: %s, %llu in a row: %llu tries, %llu failed\n", policy, cases[c].name,
                    (unsigned long long)repeat, (unsigned long long)n, (unsigned long long)failed);
             /* One failure is made good by the retry, two in a row are not. */
             assert_true(repeat == 1 ? failed == 0 : failed > 0);
             witness_end(&w);
         }
+    }
+}
+
+static void every_call_fails_once(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < KEEPING_POLICIES; k++) {
+        calls_fail(keeping_policies[k]);
     }
 }
 
@@ -161,12 +168,23 @@ static void a_cache_that_cannot_be_made(void **state)
     weir_cache_options options = weir_cache_options_default();
     weir_cache *cache = NULL;
     options.heap = heap;
-    weir_heap_counting_fail(heap, 1, 1);
-    assert_int_equal(weir_cache_create(&options, &cache), WEIR_E_NOMEM);
-    assert_null(cache);
-    assert_true(weir_heap_counting_counts(heap).bytes == 0);
-    assert_ok(weir_cache_create(&options, &cache));
-    weir_cache_destroy(cache);
+    for (size_t k = 0; k < KEEPING_POLICIES; k++) {
+        options.policy = keeping_policies[k];
+        uint64_t n = 0, calls = 0;
+        do {
+            uint64_t before = weir_heap_counting_counts(heap).calls;
+            weir_heap_counting_fail(heap, ++n, 100);
+            weir_err err = weir_cache_create(&options, &cache);
+            calls = weir_heap_counting_counts(heap).calls - before;
+            weir_heap_counting_fail(heap, 0, 0);
+            assert_int_equal(err, calls < n ? WEIR_OK : WEIR_E_NOMEM);
+            assert_true((cache == NULL) == (err != WEIR_OK));
+            assert_true(err == WEIR_OK || weir_heap_counting_counts(heap).bytes == 0);
+        } while (cache == NULL);
+        weir_cache_destroy(cache);
+        cache = NULL;
+        assert_true(weir_heap_counting_counts(heap).bytes == 0);
+    }
     weir_heap_destroy(heap);
 }
 

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * csv_write.c: rows as text: a header row of labels, then a line a frame; a number is the shortest text
+ * that reads back as the same value, a missing one is nan. Comma, or tab where the name ends in .tsv or
+ * .txt. What a table of numbers cannot hold (units, rate, gaps) is in the side file.
+ */
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/locale.h"
+#include "recording/csv.h"
+
+#define NUMBER_BYTES 40
+
+static char separator_of(const weiri_writer *writer)
+{
+    size_t length = strlen(writer->path);
+    const char *end = length >= 4 ? writer->path + length - 4 : "";
+    return weiri_equal_blind(end, ".tsv") || weiri_equal_blind(end, ".txt") ? '\t' : ',';
+}
+
+weir_err weiri_csv_holds(const weir_spec *spec, bool to_pipe)
+{
+    (void)to_pipe;
+    if (spec->dim_count > 2) {
+        return weiri_fail(
+            WEIR_E_USAGE,
+            "csv holds rows and columns; the stream has %u dimensions (%s x %s x %s%s)",
+            spec->dim_count, spec->dims[0].name, spec->dims[1].name, spec->dims[2].name,
+            spec->dim_count > 3 ? " x ..." : "");
+    }
+    return WEIR_OK;
+}
+
+static weir_err put_label(weiri_writer *writer, const char *label)
+{
+    const char *end = NULL;
+    double number = 0;
+    /* A number in quotes is a label to the reader, without them a value. */
+    bool quote = strpbrk(label, "\",;\t\n #") || *label == 0 ||
+                 (weiri_number_read(label, &end, &number) && *end == 0);
+    weir_err err = quote ? weiri_writer_put(writer, "\"", 1) : WEIR_OK;
+    for (; err == WEIR_OK && *label; label++) {
+        const char *text = *label == '"' ? "\"\"" : *label == '\n' ? " " : NULL;
+        err = text ? weiri_writer_put(writer, text, strlen(text))
+                   : weiri_writer_put(writer, label, 1);
+    }
+    return err == WEIR_OK && quote ? weiri_writer_put(writer, "\"", 1) : err;
+}
+
+static weir_err begin(weiri_writer *writer, const weir_source_info *source, const char *chain)
+{
+    (void)source;
+    (void)chain;
+    const weir_axis *axis = writer->spec.dim_count > 1 ? &writer->spec.dims[1] : NULL;
+    uint64_t columns = weir_spec_columns(&writer->spec);
+    char separator = separator_of(writer);
+    weir_err err = WEIR_OK;
+    for (uint64_t i = 0; err == WEIR_OK && i < columns; i++) {
+        char text[96], number[NUMBER_BYTES];
+        if (axis == NULL) {
+            snprintf(text, sizeof text, "value");
+        } else if (axis->labels == NULL && axis->values == NULL && strcmp(axis->name, "ch") == 0) {
+            snprintf(text, sizeof text, "ch%llu", (unsigned long long)i);
+        } else if (axis->labels == NULL) {
+            double value = axis->values ? axis->values[i] : axis->start + (double)i * axis->step;
+            weiri_number_write(value, number, sizeof number);
+            snprintf(text, sizeof text, "%.40s_%s", axis->name, number);
+        }
+        if (i > 0) {
+            err = weiri_writer_put(writer, &separator, 1);
+        }
+        if (err == WEIR_OK) {
+            err = put_label(writer, axis && axis->labels ? axis->labels[i] : text);
+        }
+    }
+    if (err == WEIR_OK) {
+        err = weiri_writer_put(writer, "\n", 1);
+    }
+    if (err == WEIR_OK) {
+        weiri_writer_mark(writer, 0);
+    }
+    return err;
+}
+
+/* As weiri_number_write, of a float: 6 to 9 digits. A whole number needs no search. */
+static size_t write_f32(float number, char *text)
+{
+    if (!isfinite(number)) {
+        weiri_number_write((double)number, text, NUMBER_BYTES);
+        return strlen(text);
+    }
+    if (fabsf(number) < 1e6f && number == (float)(int)number) {
+        return (size_t)snprintf(text, NUMBER_BYTES, "%d", (int)number);
+    }
+    size_t length = 0;
+    for (int precision = 6; precision <= 9; precision++) {
+        length = (size_t)snprintf(text, NUMBER_BYTES, "%.*g", precision, (double)number);
+        if (strtof(text, NULL) == number) {
+            break;
+        }
+    }
+    return length;
+}
+
+static size_t write_value(weir_dtype dtype, const unsigned char *at, char *text)
+{
+    switch (dtype) {
+    case WEIR_U8:
+        return (size_t)snprintf(text, NUMBER_BYTES, "%u", *at);
+    case WEIR_U16:
+        return (size_t)snprintf(text, NUMBER_BYTES, "%u", *(const uint16_t *)(const void *)at);
+    case WEIR_I16:
+        return (size_t)snprintf(text, NUMBER_BYTES, "%d", *(const int16_t *)(const void *)at);
+    case WEIR_I32:
+        return (size_t)snprintf(text, NUMBER_BYTES, "%d", *(const int32_t *)(const void *)at);
+    case WEIR_F32:
+        return write_f32(*(const float *)(const void *)at, text);
+    case WEIR_F64:
+        break;
+    }
+    double number = *(const double *)(const void *)at;
+    if (fabs(number) < 1e6 && number == (double)(int)number) {
+        return (size_t)snprintf(text, NUMBER_BYTES, "%d", (int)number);
+    }
+    weiri_number_write(number, text, NUMBER_BYTES);
+    return strlen(text);
+}
+
+static weir_err put_rows(weiri_writer *writer, const weir_message *block)
+{
+    uint64_t columns = weir_spec_columns(&writer->spec);
+    size_t width = weir_dtype_bytes(writer->spec.dtype);
+    const unsigned char *at = block->data;
+    char separator = separator_of(writer);
+    weir_err err = WEIR_OK;
+    for (size_t row = 0; err == WEIR_OK && row < block->frames; row++) {
+        for (uint64_t i = 0; err == WEIR_OK && i < columns; i++, at += width) {
+            char text[NUMBER_BYTES + 1];
+            size_t length = write_value(writer->spec.dtype, at, text);
+            text[length++] = i + 1 < columns ? separator : '\n';
+            err = weiri_writer_put(writer, text, length);
+        }
+        if (err == WEIR_OK) {
+            weiri_writer_mark(writer, writer->rows + row + 1);
+        }
+    }
+    return err;
+}
+
+/* A point in any locale: snprintf and strtof follow the thread's. */
+static weir_err rows(weiri_writer *writer, const weir_message *block)
+{
+    locale_t c = weiri_locale_c();
+    locale_t before = c != (locale_t)0 ? uselocale(c) : (locale_t)0;
+    weir_err err = put_rows(writer, block);
+    if (c != (locale_t)0) {
+        (void)uselocale(before);
+    }
+    return err;
+}
+
+const weiri_encoding weiri_csv_encoding = {.begin = begin, .rows = rows};

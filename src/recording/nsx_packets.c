@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nsx_packets.c: from one data packet of an NSx file to the next: empty, extra, cut and open-ended ones,
+ * and whether a gap lies between two of them. Keeps one window of the file and no list.
+ */
+#include <math.h>
+
+#include "recording/nsx.h"
+
+#define HOP_BYTES 64u /* enough for the header of a packet that is hopped over */
+
+uint64_t weiri_nsx_number(const unsigned char *from, size_t bytes)
+{
+    uint64_t value = 0;
+    while (bytes > 0) {
+        value = value << 8 | from[--bytes];
+    }
+    return value;
+}
+
+/* Bytes at an offset, as many as the window and the file hold; at least `need` where the file does. */
+weir_err weiri_nsx_look(weiri_reader *reader,
+                        uint64_t offset,
+                        size_t need,
+                        const unsigned char **ret_bytes,
+                        size_t *ret_count)
+{
+    nsx_window *win = &((nsx *)reader->own)->look;
+    bool near = offset >= win->at && offset <= win->at + win->have;
+    if (!near || win->at + win->have - offset < need) {
+        bool soon = offset >= win->at && offset - win->at < win->room;
+        size_t piece = win->hops && !soon ? HOP_BYTES : win->room;
+        win->have = 0;
+        win->at = offset;
+        weir_err err =
+            weiri_input_read(&reader->input, offset, win->bytes, piece, piece, &win->have);
+        if (err != WEIR_OK) {
+            return err;
+        }
+    }
+    *ret_bytes = win->bytes + (size_t)(offset - win->at);
+    *ret_count = win->have - (size_t)(offset - win->at);
+    return WEIR_OK;
+}
+
+/* ---- time ----------------------------------------------------------------------------------------- */
+
+/* Ticks to ns in whole numbers: stamps of 1.7e18 ns hold no frame once they are doubles. */
+static int64_t ticks_ns(const nsx *e, int64_t ticks)
+{
+    int64_t hz = e->resolution_hz, whole = ticks / hz;
+    if (whole > 9000000000 || whole < -9000000000) {
+        return whole > 0 ? INT64_MAX : -INT64_MAX;
+    }
+    return whole * 1000000000 + ticks % hz * 1000000000 / hz;
+}
+
+int64_t weiri_nsx_ns(const nsx *e, uint64_t stamp)
+{
+    return ticks_ns(e, (int64_t)(stamp - e->origin));
+}
+
+/* By how much a packet comes later than the frames before it last, ns. */
+double weiri_nsx_lateness(const nsx *e, const nsx_packet *before, const nsx_packet *next)
+{
+    double lasts_ns = (double)before->frames * e->period * (1e9 / NSX_CLOCK_HZ);
+    return (double)ticks_ns(e, (int64_t)(next->stamp - before->stamp)) - lasts_ns;
+}
+
+/* Whether there is no gap between two packets (S4). */
+bool weiri_nsx_follows(const nsx *e, const nsx_packet *before, const nsx_packet *next)
+{
+    if (e->counts) {
+        uint64_t expected = before->stamp + before->frames * e->period;
+        /* Stamps of 32 bit begin again after 40 hours. */
+        return next->stamp == (e->spec < 30 ? (uint32_t)expected : expected);
+    }
+    return next->stamp >= before->stamp &&
+           fabs(weiri_nsx_lateness(e, before, next)) <= e->tolerance_ns;
+}
+
+/* ---- packets -------------------------------------------------------------------------------------- */
+
+static uint64_t frames_from(const weiri_reader *reader, uint64_t offset)
+{
+    const nsx *e = reader->own;
+    return offset < reader->input.size ? (reader->input.size - offset) / e->frame_bytes : 0;
+}
+
+/* Reads the header of a packet; *ret_byte is its first byte, -1 at the file's end, -2 where the header
+ * itself is cut. */
+static weir_err
+peek(weiri_reader *reader, uint64_t at, int *ret_byte, nsx_packet *ret, uint64_t *ret_claimed)
+{
+    nsx *e = reader->own;
+    const unsigned char *bytes;
+    size_t there = 0;
+    weir_err err = weiri_nsx_look(reader, at, e->head_bytes, &bytes, &there);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    *ret_byte = there == 0 ? -1 : there < e->head_bytes ? -2 : bytes[0];
+    if (*ret_byte >= 0) {
+        *ret = (nsx_packet){.at = at,
+                            .data_at = at + e->head_bytes,
+                            .stamp = weiri_nsx_number(bytes + 1, e->head_bytes - 5)};
+        *ret_claimed = weiri_nsx_number(bytes + e->head_bytes - 4, 4);
+        uint64_t most = frames_from(reader, ret->data_at);
+        ret->frames = *ret_claimed < most ? *ret_claimed : most;
+    }
+    return WEIR_OK;
+}
+
+/* A writer that was killed has left 0 for the number of frames: then no packet stands behind. */
+static weir_err open_ended(weiri_reader *reader, nsx_packet *it, bool *ret)
+{
+    nsx_packet behind;
+    uint64_t claimed = 0;
+    int byte = 0, end = 1;
+    *ret = false;
+    weir_err err = peek(reader, it->data_at, &byte, &behind, &claimed);
+    if (err != WEIR_OK || byte == -1) {
+        return err;
+    }
+    const nsx *e = reader->own;
+    if (byte == 1 && claimed == behind.frames) {
+        nsx_packet last;
+        err = peek(reader, behind.data_at + claimed * e->frame_bytes, &end, &last, &claimed);
+    }
+    *ret = !(byte == 1 && (end == 1 || end == -1) && behind.stamp >= it->stamp);
+    return err;
+}
+
+static void tell_damage(weiri_reader *reader, int byte, uint64_t at)
+{
+    unsigned long long rest = reader->input.size - at;
+    if (byte == -2) {
+        weiri_notice(
+            &reader->notices,
+            "offset %llu: the file ends within a packet's header: %llu bytes there are not "
+            "read",
+            (unsigned long long)at, rest);
+    } else {
+        weiri_notice(&reader->notices,
+                     "offset %llu: found byte %d, expected 1 of a data packet: the %llu bytes from "
+                     "there on are not read",
+                     (unsigned long long)at, byte, rest);
+    }
+}
+
+static void tell_cut(weiri_reader *reader, const nsx_packet *it, uint64_t claimed)
+{
+    const nsx *e = reader->own;
+    unsigned long long rest =
+        reader->input.size - it->data_at - it->frames * (uint64_t)e->frame_bytes;
+    weiri_notice(
+        &reader->notices,
+        "offset %llu: the data are cut short: %llu of %llu frames are there, %llu are lost%s",
+        (unsigned long long)it->at, (unsigned long long)it->frames, (unsigned long long)claimed,
+        (unsigned long long)(claimed - it->frames), rest ? " (one in part)" : "");
+}
+
+/* The only packet of a file of spec 2.1. */
+static bool rows_to_end(weiri_reader *reader, nsx_packet *ret)
+{
+    nsx *e = reader->own;
+    e->over = true;
+    *ret = (nsx_packet){.at = reader->data_offset,
+                        .data_at = reader->data_offset,
+                        .frames = frames_from(reader, reader->data_offset)};
+    return ret->frames > 0;
+}
+
+/* The next packet that holds a frame. `told` is filled, and notices are made, where it is not NULL. */
+weir_err weiri_nsx_next(weiri_reader *reader, nsx_tally *told, nsx_packet *ret, bool *ret_any)
+{
+    nsx *e = reader->own;
+    *ret_any = false;
+    if (e->spec == 21) {
+        *ret_any = !e->over && rows_to_end(reader, ret);
+        return WEIR_OK;
+    }
+    while (!e->over) {
+        nsx_packet it, behind;
+        uint64_t claimed = 0, claimed_behind = 0;
+        int byte = 0, more = 0;
+        weir_err err = peek(reader, e->next_at, &byte, &it, &claimed);
+        if (err != WEIR_OK) {
+            return err;
+        }
+        e->over = byte != 1;
+        if (byte != 1 && byte != -1 && e->next_at == reader->data_offset) {
+            return byte == -2
+                       ? weiri_malformed(reader, e->next_at,
+                                         "the file ends within its first packet's header: "
+                                         "found %llu bytes, expected %zu",
+                                         (unsigned long long)(reader->input.size - e->next_at),
+                                         e->head_bytes)
+                       : weiri_malformed(reader, e->next_at,
+                                         "found byte %d, expected 1 of a data packet", byte);
+        }
+        if (e->over) {
+            if (told && byte != -1) {
+                tell_damage(reader, byte, e->next_at);
+            }
+            return WEIR_OK;
+        }
+        bool to_end = false;
+        if (claimed == 0) {
+            err = open_ended(reader, &it, &to_end);
+            it.frames = to_end ? frames_from(reader, it.data_at) : 0;
+        }
+        if (told && to_end) {
+            weiri_notice(&reader->notices,
+                         "offset %llu: a packet states no frames and data follow: %llu frames are "
+                         "read to the end of the file",
+                         (unsigned long long)it.at, (unsigned long long)it.frames);
+        } else if (told && it.frames < claimed) {
+            tell_cut(reader, &it, claimed);
+        }
+        e->next_at = it.data_at + it.frames * e->frame_bytes;
+        e->over = to_end || it.frames < claimed;
+        if (err == WEIR_OK && it.frames == 1 && !e->over) {
+            err = peek(reader, e->next_at, &more, &behind, &claimed_behind);
+        }
+        if (err != WEIR_OK) {
+            return err;
+        }
+        if (it.frames > 0 && !(more == 1 && claimed_behind > 1 && behind.stamp == it.stamp)) {
+            *ret = it;
+            *ret_any = true;
+            return WEIR_OK;
+        }
+        if (told) {
+            told->extra += it.frames == 1;
+            told->empty += claimed == 0;
+        }
+    }
+    return WEIR_OK;
+}
+
+void weiri_nsx_rewind(weiri_reader *reader)
+{
+    nsx *e = reader->own;
+    e->next_at = reader->data_offset;
+    e->over = false;
+    e->waiting = false;
+    e->look.have = 0;
+}
