@@ -8,8 +8,12 @@
 
 #include <weir/base.h>
 
-/* Of one thread's stack. */
+/* Of one thread's stack (M6). The sanitizers keep a megabyte of their own in it. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define WEIRI_POOL_STACK_BYTES ((uint64_t)2 << 20)
+#else
 #define WEIRI_POOL_STACK_BYTES ((uint64_t)256 << 10)
+#endif
 
 typedef struct weiri_pool weiri_pool;
 
