@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench.h: what the files of `weir bench speed` share: the work that is measured, the input, one run of
- * weir and one of a peer.
+ * bench.h: what the files of `weir bench` share: the work that is measured, the input, one run of weir and
+ * one of a peer.
  */
 #ifndef WEIR_CLI_BENCH_H
 #define WEIR_CLI_BENCH_H
@@ -20,6 +20,9 @@ enum {
 
 /* The units of examples/spike_band_power.yaml, a line each; a test compares the two. */
 extern const char *const bench_units[BENCH_UNITS];
+
+int bench_speed_command(int argc, char **argv);
+int bench_memory_command(int argc, char **argv);
 
 typedef struct bench_memory {
     uint64_t messages;
@@ -41,6 +44,14 @@ weir_err bench_weir_memory(const float *samples,
                            uint64_t every,
                            uint64_t messages,
                            bench_memory *ret_memory);
+
+/* A chain of units first..last, planned for pushes; limits as in options, else memory_limit 64 MiB. */
+weir_err bench_chain(size_t first,
+                     size_t last,
+                     const weir_chain_options *options,
+                     weir_spec *spec,
+                     weir_chain **ret_chain,
+                     const weir_plan **ret_plan);
 
 /* A peer: a program in the peers' folder that prints one line of JSON. */
 typedef struct bench_peer {
@@ -64,5 +75,49 @@ int bench_peer_run(const char *folder,
                    double *ret_x_real_time,
                    char *version,
                    size_t size);
+
+/* ---- weir bench memory: one row, in a process of its own ----------------------------------------- */
+
+enum {
+    BENCH_BUFFERS = 20, /* intermediates of a message, all live at its end */
+    BENCH_SAMPLES = 240 /* of held over time, at most about twice as many */
+};
+
+/* How the input is cut. */
+typedef struct bench_stream {
+    const char *name;
+    uint64_t frames; /* of most messages */
+    uint64_t shapes; /* lengths in all: now and then a message is 2..shapes times as long */
+    uint64_t messages;
+} bench_stream;
+
+typedef enum bench_work {
+    BENCH_INTERMEDIATES, /* what array libraries do: BENCH_BUFFERS a message from a cache */
+    BENCH_TILED,         /* the chain of bench_units, as it runs by default */
+    BENCH_WHOLE,         /* the same message by message */
+    BENCH_MLX            /* real MLX */
+} bench_work;
+
+typedef struct bench_row {
+    bench_work work;
+    const char *policy;
+    const bench_stream *stream;
+    uint64_t limit; /* of idle bytes */
+    double clear_s; /* the cache is cleared so often, in time of the stream; 0 = never */
+} bench_row;
+
+/* How much of it a row gets. Quick: an eighth of the channels, since most of the time goes into page faults;
+ * stalls ten times as often; chains, which are no slower for it, keep theirs and get stalls oftener still. */
+typedef struct bench_size {
+    uint64_t channels, messages;
+    uint64_t every; /* so often a message is longer */
+} bench_size;
+bench_size bench_size_of(const bench_row *row, bool quick);
+
+/* Runs a row in this process and prints its figures as one line of JSON; exit status. */
+int bench_row_run(const bench_row *row, bool quick);
+
+/* A picture of memory over time: rows with "samples", "title". Leaves errors to the file's indicator. */
+void bench_memory_svg(const json_t *rows, FILE *file);
 
 #endif

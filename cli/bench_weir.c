@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_weir.c: weir's own side of `weir bench speed`: chains that are pushed from memory, in one thread.
+ * bench_weir.c: weir's own side of `weir bench`: chains that are pushed from memory, in one thread.
  * The output goes to a sink that looks at nothing.
  */
 #include "bench.h"
@@ -45,15 +45,18 @@ static double now_s(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* A chain of units first..last, planned. */
-static weir_err make_chain(
-    size_t first, size_t last, weir_spec *spec, weir_chain **ret_chain, const weir_plan **ret_plan)
+weir_err bench_chain(size_t first,
+                     size_t last,
+                     const weir_chain_options *options,
+                     weir_spec *spec,
+                     weir_chain **ret_chain,
+                     const weir_plan **ret_plan)
 {
     char text[1024];
+    weir_chain_options flags = options ? *options : weir_chain_options_default();
     size_t used = (size_t)snprintf(text, sizeof(text), "memory_limit: 64 MiB\nchain:\n");
     for (size_t i = first; i <= last; i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "  - %s\n", bench_units[i]);
-    weir_chain_options flags = weir_chain_options_default();
     weir_chain *chain = NULL;
     *spec = weir_spec_make(WEIR_F32, BENCH_RATE_HZ, BENCH_CHANNELS, NULL, NULL);
     weir_err err = weir_config_parse(text, used, "bench", &flags, &chain);
@@ -73,7 +76,7 @@ bench_weir(const float *samples, size_t first, size_t last, double seconds, doub
     weir_spec spec;
     weir_chain *chain = NULL;
     const weir_plan *plan = NULL;
-    weir_err err = make_chain(first, last, &spec, &chain, &plan);
+    weir_err err = bench_chain(first, last, NULL, &spec, &chain, &plan);
     if (err != WEIR_OK)
         return err;
     weir_message message = {.spec = &spec, .frames = BENCH_FRAMES, .first_index = WEIR_INDEX_NEXT};
@@ -105,7 +108,7 @@ weir_err bench_weir_memory(const float *samples,
     weir_spec spec;
     weir_chain *chain = NULL;
     const weir_plan *plan = NULL;
-    weir_err err = make_chain(0, BENCH_UNITS - 1, &spec, &chain, &plan);
+    weir_err err = bench_chain(0, BENCH_UNITS - 1, NULL, &spec, &chain, &plan);
     if (err != WEIR_OK)
         return err;
     uint64_t plan_bytes = plan->total_bytes, out = 0, stalls = 0;

@@ -49,4 +49,10 @@ void plot_range(const plot_panel *panel, double *ret_low, double *ret_high);
 void plot_svg(const plot *p, FILE *file);
 void plot_terminal(const plot *p, FILE *file, bool braille);
 
+/* plot_svg.c, for other pictures: text is escaped, numbers have a point in any locale. */
+void plot_svg_text(FILE *file, const char *text);
+void plot_svg_label(FILE *file, double x, double y, const char *anchor, const char *text);
+void plot_svg_point(FILE *file, char verb, double x, double y);
+void plot_svg_rule(FILE *file, double x1, double y1, double x2, double y2, const char *colour);
+
 #endif

@@ -19,7 +19,7 @@ static void put(FILE *file, double number)
     fputs(plot_number(number, 0.01, text, sizeof(text)), file);
 }
 
-static void put_text(FILE *file, const char *text)
+void plot_svg_text(FILE *file, const char *text)
 {
     for (; *text; text++) {
         switch (*text) {
@@ -55,7 +55,7 @@ static double y_of(const frame *f, double value)
     return f->top + HEIGHT * (1 - (value - f->low) / (f->high - f->low));
 }
 
-static void put_point(FILE *file, char verb, double x, double y)
+void plot_svg_point(FILE *file, char verb, double x, double y)
 {
     fputc(verb, file);
     put(file, x);
@@ -96,13 +96,14 @@ static void put_band(FILE *file, const frame *f, const plot_panel *panel, const 
         for (size_t i = from; i < end; i++) {
             if (panel->columns[i].count == 0)
                 continue;
-            put_point(file, verb, column_x(f, &panel->columns[i]), y_of(f, panel->columns[i].high));
+            plot_svg_point(file, verb, column_x(f, &panel->columns[i]),
+                           y_of(f, panel->columns[i].high));
             verb = 'L';
         }
         for (size_t i = end; i-- > from;)
             if (panel->columns[i].count > 0)
-                put_point(file, 'L', column_x(f, &panel->columns[i]),
-                          y_of(f, panel->columns[i].low));
+                plot_svg_point(file, 'L', column_x(f, &panel->columns[i]),
+                               y_of(f, panel->columns[i].low));
         fputs("Z", file);
         from = next_full(panel, end);
     }
@@ -122,8 +123,8 @@ static void put_line(FILE *file, const frame *f, const plot_panel *panel, const 
             const plot_column *column = &panel->columns[i];
             if (column->count == 0)
                 continue;
-            put_point(file, verb, column_x(f, column),
-                      y_of(f, column->sum / (double)column->count));
+            plot_svg_point(file, verb, column_x(f, column),
+                           y_of(f, column->sum / (double)column->count));
             verb = 'L';
         }
         from = next_full(panel, end);
@@ -131,22 +132,22 @@ static void put_line(FILE *file, const frame *f, const plot_panel *panel, const 
     fputs("\"/>\n", file);
 }
 
-static void put_label(FILE *file, double x, double y, const char *anchor, const char *text)
+void plot_svg_label(FILE *file, double x, double y, const char *anchor, const char *text)
 {
     fprintf(file, "<text text-anchor=\"%s\" x=\"", anchor);
     put(file, x);
     fputs("\" y=\"", file);
     put(file, y);
     fputs("\">", file);
-    put_text(file, text);
+    plot_svg_text(file, text);
     fputs("</text>\n", file);
 }
 
-static void put_rule(FILE *file, double x1, double y1, double x2, double y2, const char *colour)
+void plot_svg_rule(FILE *file, double x1, double y1, double x2, double y2, const char *colour)
 {
     fprintf(file, "<path stroke=\"%s\" d=\"", colour);
-    put_point(file, 'M', x1, y1);
-    put_point(file, 'L', x2, y2);
+    plot_svg_point(file, 'M', x1, y1);
+    plot_svg_point(file, 'L', x2, y2);
     fputs("\"/>\n", file);
 }
 
@@ -157,14 +158,14 @@ static void put_panel(FILE *file, const frame *f, const plot_panel *panel, const
     plot_ticks(f->low, f->high, 4, &start, &step);
     for (int i = 0; start + i * step <= f->high; i++) {
         double y = y_of(f, start + i * step);
-        put_rule(file, LEFT, y, LEFT + PLOT_COLUMNS, y, "#e8ebef");
-        put_label(file, LEFT - 8, y + 4, "end",
-                  plot_number(start + i * step, step, text, sizeof(text)));
+        plot_svg_rule(file, LEFT, y, LEFT + PLOT_COLUMNS, y, "#e8ebef");
+        plot_svg_label(file, LEFT - 8, y + 4, "end",
+                       plot_number(start + i * step, step, text, sizeof(text)));
     }
     plot_ticks(f->p->start_s, f->p->end_s, 8, &start, &step);
     for (int i = 0; start + i * step <= f->p->end_s; i++) {
         double x = x_of(f, start + i * step);
-        put_rule(file, x, f->top, x, f->top + HEIGHT, "#f0f2f5");
+        plot_svg_rule(file, x, f->top, x, f->top + HEIGHT, "#f0f2f5");
     }
     bool dense = false;
     for (size_t i = 0; i < PLOT_COLUMNS; i++)
@@ -172,15 +173,15 @@ static void put_panel(FILE *file, const frame *f, const plot_panel *panel, const
     if (dense)
         put_band(file, f, panel, colour);
     put_line(file, f, panel, colour);
-    put_rule(file, LEFT, f->top, LEFT, f->top + HEIGHT, "#9aa5b1");
-    put_rule(file, LEFT, f->top + HEIGHT, LEFT + PLOT_COLUMNS, f->top + HEIGHT, "#9aa5b1");
+    plot_svg_rule(file, LEFT, f->top, LEFT, f->top + HEIGHT, "#9aa5b1");
+    plot_svg_rule(file, LEFT, f->top + HEIGHT, LEFT + PLOT_COLUMNS, f->top + HEIGHT, "#9aa5b1");
 
     fprintf(file, "<text x=\"%d\" y=\"", LEFT);
     put(file, f->top - 9);
     fputs("\"><tspan font-weight=\"600\" font-size=\"14\" fill=\"#1a202c\">", file);
-    put_text(file, panel->title);
+    plot_svg_text(file, panel->title);
     fputs("</tspan><tspan dx=\"8\">", file);
-    put_text(file, panel->from);
+    plot_svg_text(file, panel->from);
     if (panel->low > panel->high)
         fputs(": no good sample", file);
     fputs("</tspan></text>\n", file);
@@ -188,7 +189,7 @@ static void put_panel(FILE *file, const frame *f, const plot_panel *panel, const
         fputs("<text text-anchor=\"middle\" transform=\"translate(20 ", file);
         put(file, f->top + HEIGHT / 2.0);
         fputs(") rotate(-90)\">", file);
-        put_text(file, panel->unit);
+        plot_svg_text(file, panel->unit);
         fputs("</text>\n", file);
     }
 }
@@ -213,8 +214,8 @@ void plot_svg(const plot *p, FILE *file)
     double start, step;
     plot_ticks(p->start_s, p->end_s, 8, &start, &step);
     for (int i = 0; start + i * step <= p->end_s; i++)
-        put_label(file, x_of(&f, start + i * step), f.top + HEIGHT + 18, "middle",
-                  plot_number(start + i * step, step, text, sizeof(text)));
-    put_label(file, LEFT + PLOT_COLUMNS / 2.0, f.top + HEIGHT + 38, "middle", "time, s");
+        plot_svg_label(file, x_of(&f, start + i * step), f.top + HEIGHT + 18, "middle",
+                       plot_number(start + i * step, step, text, sizeof(text)));
+    plot_svg_label(file, LEFT + PLOT_COLUMNS / 2.0, f.top + HEIGHT + 38, "middle", "time, s");
     fputs("</svg>\n", file);
 }

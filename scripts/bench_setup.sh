@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Installs the peers of `weir bench speed` as far as that can be done here, into BUILD/bench, and notes for
+# Installs the peers of `weir bench` as far as that can be done here, into BUILD/bench, and notes for
 # each that could not be had why: bench_setup.sh BUILD. Never fails: a bench with fewer peers is a bench.
 # What weir is built with is not touched: libraries come from Debian, Python packages into a venv.
 set -u
@@ -81,6 +81,13 @@ exec "$(cd "$venv" 2>/dev/null && pwd)/bin/python" "$source/bench/peers/$1.py" "
 WRAPPER
     chmod +x "$bench/$1"
 }
+# A package of its own: where there is no wheel of it the others stay.
+if ! "$venv/bin/python" -c 'import mlx.core' >/dev/null 2>&1; then
+    "$venv/bin/pip" install -q --disable-pip-version-check "mlx[cpu]==0.32.4" </dev/null >"$log" 2>&1 ||
+        reason="pip could not install mlx: $(grep -v '^$' "$log" | tail -n 1)"
+fi
+python_peer mlx_cache mlx.core
+reason=""
 python_peer ezmsg_sigproc ezmsg.sigproc
 python_peer scipy_sos scipy.signal
 exit 0

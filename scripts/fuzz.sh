@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # Every libFuzzer target of tests/fuzz for so many seconds each: fuzz.sh SECONDS. Needs clang; without it
-# says so and ends well. The chains of examples/ are the seeds of the target for chains.
+# says so and ends well. Seeds: the chains of examples/ for the target of chains; for a reader's target the
+# recordings of its format in ../shared/recordings, and $WEIR_SEEDS/NAME, where there is such a folder: files
+# that the tests made, FOLDER from the root (WEIR_SEEDS=FOLDER/nsx build/tests/test_recording_nsx, and so on).
 set -eu
 
 seconds=${1:-15}
@@ -16,16 +18,35 @@ if ! command -v clang >/dev/null 2>&1; then
 fi
 CC=clang CFLAGS=-O1 scripts/build.sh build-fuzz -DCMAKE_BUILD_TYPE=Debug -DWEIR_FUZZ=ON -DWEIR_TESTS=OFF \
     -DWEIR_BENCH=OFF -DWEIR_CLI=OFF -DWEIR_SANITIZE=address,undefined -DWEIR_WERROR=OFF -- fuzz
+# Whole files of up to 60 KiB behind four bytes of options (tests/fuzz/reading.h).
+plant() {
+    folder=$1
+    shift
+    mkdir -p "$folder"
+    for file in "$@"; do
+        if [ -f "$file" ] && [ "$(wc -c <"$file")" -le 61440 ]; then
+            { printf '\0\0\0\040' && cat "$file"; } >"$folder/$(basename "$file")"
+        fi
+    done
+}
+
+recordings=../shared/recordings
 for source in tests/fuzz/*.c; do
     name=$(basename "$source" .c)
     echo "== fuzz $name, $seconds s =="
     corpus="build-fuzz/corpus/$name"
     mkdir -p "$corpus"
     seeds=""
-    [ "$name" != chain ] || seeds=examples
+    case $name in
+    chain) seeds=../examples ;;
+    edf) plant "build-fuzz/seeds/edf" "$recordings"/edf/* ;;
+    nsx) plant "build-fuzz/seeds/nsx" "$recordings"/made-here/*.ns* "$recordings"/blackrock/* ;;
+    esac
+    [ ! -d "build-fuzz/seeds/$name" ] || seeds="seeds/$name"
+    [ ! -d "${WEIR_SEEDS:-}/$name" ] || seeds="$seeds $WEIR_SEEDS/$name"
     # shellcheck disable=SC2086 # no seeds, no word
     if (cd build-fuzz && "./fuzz_$name" -max_total_time="$seconds" -rss_limit_mb=512 -max_len=65536 \
-        -print_final_stats=1 -verbosity=0 "corpus/$name" ${seeds:+"../$seeds"}) >"build-fuzz/$name.log" 2>&1
+        -print_final_stats=1 -verbosity=0 "corpus/$name" $seeds) >"build-fuzz/$name.log" 2>&1
     then
         grep '^stat::' "build-fuzz/$name.log" || true
     else

@@ -15,7 +15,7 @@ for page in "$@"; do
             inside' "$page" | grep -vx 'make test' || true)
         if [ -n "$block" ]; then
             printf '\n--- %s, block %s:\n%s\n---\n' "$page" "$number" "$block"
-            printf '%s\n' "$block" | sh -eux </dev/null || {
+            sh -euxc "$block" </dev/null || {
                 echo "$page: block $number failed" >&2
                 exit 1
             }

@@ -136,9 +136,29 @@ static inline int own_folder_remove(void **state)
     return rmdir(path);
 }
 
+/* Files made by tests are seeds for the fuzz targets too: $WEIR_SEEDS is a folder that keeps each of them
+ * (up to 8 KiB) behind the four bytes of options that tests/fuzz/reading.h takes. */
+static inline void keep_seed(const char *name, const void *bytes, size_t count)
+{
+    static unsigned number;
+    const char *folder = getenv("WEIR_SEEDS");
+    if (folder == NULL || count > 8192) {
+        return;
+    }
+    static const char options[4] = {0, 0, 0, 32};
+    char path[512];
+    snprintf(path, sizeof path, "%.300s/%u-%.100s", folder, number++, name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(options, 1, sizeof options, file), sizeof options);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
+
 static inline const char *write_file(const char *name, const void *bytes, size_t count)
 {
     const char *path = own_path(name);
+    keep_seed(name, bytes, count);
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, count, file), count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * default.c: the process's one default cache, and limits in the environment (M8). A chain has a cache of
- * its own and does not come here.
+ * default.c: the process's default caches, one a heap, and limits in the environment (M8). A chain has a
+ * cache of its own and does not come here.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -9,14 +9,17 @@
 #include <string.h>
 
 #include "cache/cache.h"
+#include "cache/default.h"
 
 #define DEFAULT_CACHE_LIMIT (UINT64_C(512) << 20)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
-static weir_cache *the_cache;
-static bool asked;
-static bool warned;
-static uint64_t asked_limit;
+static struct slot {
+    weir_heap *heap; /* NULL = free */
+    weir_cache *cache;
+    bool asked, warned;
+    uint64_t asked_limit;
+} slots[WEIRI_DEFAULTS];
 
 weir_err weiri_limit_environment(const char *name, uint64_t *limit)
 {
@@ -38,13 +41,16 @@ weir_err weiri_limit_environment(const char *name, uint64_t *limit)
 }
 
 /* Under the lock. */
-static weir_err make(void)
+static weir_err make(struct slot *at)
 {
-    if (the_cache != NULL) {
+    if (at->cache != NULL) {
         return WEIR_OK;
     }
     weir_cache_options options = weir_cache_options_default();
+    options.heap = at->heap;
     options.cache_limit = DEFAULT_CACHE_LIMIT;
+    /* Conversions come and go in any size: see weir/cache.h. */
+    options.policy = (at->heap->ops->flags & WEIR_HEAP_PAGES) != 0 ? "pages" : "fit";
     const char *text = getenv("WEIR_CACHE_LIMIT");
     weir_err err = WEIR_OK;
     if (text != NULL && weiri_equal_blind(text, "auto")) {
@@ -55,18 +61,44 @@ static weir_err make(void)
     if (err == WEIR_OK) {
         err = weiri_limit_environment("WEIR_MEMORY_LIMIT", &options.memory_limit);
     }
-    return err == WEIR_OK ? weir_cache_create(&options, &the_cache) : err;
+    return err == WEIR_OK ? weir_cache_create(&options, &at->cache) : err;
+}
+
+/* Under the lock: the slot of a heap, with its cache. */
+static weir_err find(weir_heap *heap, struct slot **ret_slot)
+{
+    weir_err err = heap == NULL ? weir_heap_find("host", &heap) : WEIR_OK;
+    if (err != WEIR_OK) {
+        return err;
+    }
+    for (size_t i = 0; i < WEIRI_DEFAULTS; i++) {
+        if (slots[i].heap == NULL) {
+            slots[i].heap = heap;
+        }
+        if (slots[i].heap == heap) {
+            *ret_slot = &slots[i];
+            return make(&slots[i]);
+        }
+    }
+    return weiri_fail(WEIR_E_USAGE, "default caches: there are %d already, one a heap",
+                      WEIRI_DEFAULTS);
+}
+
+weir_err weiri_cache_default_of(weir_heap *heap, weir_cache **ret_cache)
+{
+    struct slot *at = NULL;
+    pthread_mutex_lock(&lock);
+    weir_err err = find(heap, &at);
+    if (err == WEIR_OK) {
+        *ret_cache = at->cache;
+    }
+    pthread_mutex_unlock(&lock);
+    return err;
 }
 
 weir_err weir_cache_default(weir_cache **ret_cache)
 {
-    pthread_mutex_lock(&lock);
-    weir_err err = make();
-    if (err == WEIR_OK) {
-        *ret_cache = the_cache;
-    }
-    pthread_mutex_unlock(&lock);
-    return err;
+    return weiri_cache_default_of(NULL, ret_cache);
 }
 
 static char *limit_text(uint64_t limit, char *text, size_t size)
@@ -83,28 +115,37 @@ static char *limit_text(uint64_t limit, char *text, size_t size)
     return text;
 }
 
-weir_err weir_cache_default_limit(uint64_t cache_limit)
+weir_err weiri_cache_default_limit_of(weir_heap *heap, uint64_t cache_limit)
 {
     char first[24], other[24];
+    const char *name = "host";
+    struct slot *at = NULL;
     bool warn = false;
     pthread_mutex_lock(&lock);
-    weir_err err = make();
-    if (err == WEIR_OK && !asked) {
-        asked = true;
-        asked_limit = cache_limit;
-        weir_cache_limit_idle(the_cache, cache_limit);
-    } else if (err == WEIR_OK && cache_limit != asked_limit && !warned) {
-        warned = true;
+    weir_err err = find(heap, &at);
+    if (err == WEIR_OK && !at->asked) {
+        at->asked = true;
+        at->asked_limit = cache_limit;
+        weir_cache_limit_idle(at->cache, cache_limit);
+    } else if (err == WEIR_OK && cache_limit != at->asked_limit && !at->warned) {
+        at->warned = true;
         warn = true;
-        limit_text(asked_limit, first, sizeof first);
+        name = at->heap->ops->name;
+        limit_text(at->asked_limit, first, sizeof first);
         limit_text(cache_limit, other, sizeof other);
     }
     pthread_mutex_unlock(&lock);
     if (warn) {
-        weiri_log("cache_limit of the default cache stays %s bytes; %s was asked for later", first,
-                  other);
+        weiri_log(
+            "cache_limit of the default cache of heap %s stays %s bytes; %s was asked for later",
+            name, first, other);
     }
     return err;
+}
+
+weir_err weir_cache_default_limit(uint64_t cache_limit)
+{
+    return weiri_cache_default_limit_of(NULL, cache_limit);
 }
 
 weir_err weir_limits_export(uint64_t cache_limit, uint64_t memory_limit)

@@ -2,7 +2,33 @@
  *
  * pages.c: policy `pages`: runs of pages in a reserved range, for heaps that commit and decommit. Freed bytes
  * have no shape: neighbours are joined, whatever is asked next is cut from them, and bytes that are left over
- * beside a buffer serve with fresh ones as one run.
+ * beside a buffer serve with fresh ones as one run. What stands where is in runs.c, what is committed and idle
+ * in granules.c; this file chooses.
+ *
+ * Figures, all of bench/alloc_stream.c: the stall stream, 24,000 messages, live peak 234.4 MiB, on a machine
+ * of 16 cores, medians of 5 (other allocators in the same run: mimalloc 0.64 s, tcmalloc 0.68, glibc 3.8,
+ * jemalloc 4.9).
+ *
+ *   limit, MiB      none    128     16      8      held peak without a limit
+ *   2 MiB granules  0.34 s  0.78 s  1.85 s  1.75 s 244 MiB
+ *   256 KiB         0.46    1.67    4.33           240     (one run)
+ *   64 KiB          0.40    1.67    4.35           241     (one run)
+ *
+ * Granules. Only whole huge pages are worth returning: a fault of one is 110 us there (300 when its memory
+ * has left the processor's caches), 512 faults of 4 KiB are 770; commit and decommit themselves are 10. Half
+ * a huge page cannot be returned at all: RSS falls and the memory stays taken. So a granule is 2 MiB, for 4 %
+ * more held; it shrinks to 64 KiB where it would be more than a quarter of cache_limit or a sixteenth of
+ * memory_limit, since a small cache would keep nothing. With limit 0 every message pays its faults anew
+ * (10 s): who wants no idle bytes and no such cost runs tiled.
+ *
+ * Fragmentation. Sizes are rounded to 4 KiB: rounded to 2 MiB the hot set of 6 MiB becomes 40. Small requests,
+ * up to a 32nd of a granule, gather in granules of their own: amid the stream 400 of 5 KiB that live on kept
+ * 37 MiB, and now 4. What live buffers keep beside themselves is counted as live, and apart as pinned.
+ *
+ * The hot pair, a take and a give of the steady size: 47 to 68 ns on that machine, 38 on a 2-core one, beside
+ * 100,000 idle buffers too; two threads 130 to 180 ns. Freed runs go to stacks of one size (front.h) and are
+ * joined when something else is asked for and not found. Stacks for each thread would need sums of their own,
+ * and the peaks would no longer be exact (M4).
  */
 #include "cache/pages.h"
 

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Policy pages: freed bytes have no shape, idle granules leave by least recent use, what live neighbours keep is
- * counted, and many small buffers cost little. Promises are in tests/promise, over all policies.
+ * counted. Promises are in tests/promise, over all policies.
  */
-#include <pthread.h>
-#include <time.h>
-
 #include "cache/cache.h"
 #include "cache/pages.h"
 #include "witness.h"
@@ -193,63 +190,6 @@ static void the_stall_stream_holds_what_is_live(void **state)
     witness_end(&w);
 }
 
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-/* 600,000 small buffers with 100,000 live: the last are as cheap as the first, and their number is kept to. */
-static void many_small_ones(void **state)
-{
-    (void)state;
-    enum { LIVE = 100000, ALL = 600000, PART = 50000 };
-    weir_heap *heap = counting_heap();
-    weir_cache_options options = weir_cache_options_default();
-    options.heap = heap;
-    options.policy = "pages";
-    options.cache_limit = 4 << 20;
-    options.max_buffers = LIVE;
-    weir_cache *cache = NULL;
-    assert_ok(weir_cache_create(&options, &cache));
-    weir_buffer **live = calloc(LIVE, sizeof(weir_buffer *)), *more = NULL;
-    assert_non_null(live);
-    uint64_t seed = testing_seed("small");
-    double least = 1e18, part_least = 1e18, part_most = 0, start = now_ns();
-    for (size_t i = 0; i < ALL; i++) {
-        size_t at = i < LIVE ? i : testing_random(&seed) % LIVE;
-        weir_buffer_unref(live[at]);
-        live[at] = take_only(cache, 1 + testing_random(&seed) % 2500);
-        if (i % PART == PART - 1) {
-            double ns = (now_ns() - start) / PART;
-            least = ns < least ? ns : least;
-            part_least = i >= LIVE && ns < part_least ? ns : part_least;
-            part_most = i >= LIVE && ns > part_most ? ns : part_most;
-            start = now_ns();
-        }
-        if (i == LIVE) {
-            assert_fails(weir_cache_take(cache, 10, &more), WEIR_E_LIMIT, "limit 100000 buffers");
-        }
-    }
-    weir_cache_stats s = stats_of(cache);
-    printf("%.0f to %.0f ns a give and a take beside 100000 live; %llu MiB live, %llu pinned\n",
-           part_least, part_most, (unsigned long long)s.live_bytes >> 20,
-           (unsigned long long)s.pinned_bytes >> 20);
-    assert_true(s.live_buffers == LIVE && s.idle_bytes <= 4 << 20);
-    assert_true(part_most < 5 * part_least);
-    assert_ok(weir_cache_check(cache));
-    for (size_t i = 0; i < LIVE; i++) {
-        weir_buffer_unref(live[i]);
-    }
-    assert_ok(weir_cache_check(cache));
-    assert_true(stats_of(cache).idle_bytes <= 4 << 20);
-    free(live);
-    weir_cache_destroy(cache);
-    assert_true(weir_heap_counting_counts(heap).bytes == 0);
-    weir_heap_destroy(heap);
-}
-
 /* Every small size is served, aligned, usable whole, and wastes little. */
 static void small_classes(void **state)
 {
@@ -428,7 +368,6 @@ int main(void)
         cmocka_unit_test(larger_than_the_limit_pushes_nothing_out),
         cmocka_unit_test(small_ones_that_live_long),
         cmocka_unit_test(the_stall_stream_holds_what_is_live),
-        cmocka_unit_test(many_small_ones),
         cmocka_unit_test(small_classes),
         cmocka_unit_test(addresses_grow),
         cmocka_unit_test(granules_follow_limits),

@@ -24,19 +24,19 @@
  *   2. L excess() at WEIRI_AT_GIVE: how many idle bytes have to go; drop() moves them onto a list.
  *   3.   release() of the list. L left(); only now do its bytes leave the count (M3).
  *
- * Why later policies fit in:
+ * Who uses what:
+ *   `fit` keeps whole buffers and needs the required slots only.
  *   `mlx` has its own rounding and range of reuse (place), takes a freed buffer whenever the cache is below
  *     the limit before it (admits), evicts at a take and not at a give (excess by moment, which also knows
  *     of live bytes for its pressure limit), and acts on a lowered limit at the next take (excess at
  *     WEIRI_AT_LIMIT = 0). Whole buffers: acquire, release, left and cancel stay NULL.
- *   `pages` has one range, reserved in init() and let go in fini(). place() finds a run of pages, takes up
- *     to two records (the run that is left over is one: `records`), and says which idle granules it touches
- *     (from_idle) and which are not committed (from_heap); acquire() commits those. put() joins neighbours,
- *     gives records back, and says the granules that hold nothing live any more; bytes of a granule that
- *     stay with a live neighbour are not idle but `pinned`. drop() marks the least recently used idle
- *     granules and links them by their own numbers (list->token); release() decommits them, left() says what
- *     could not be decommitted. Slabs for small requests are runs of its own. cancel() undoes a
- *     place. Charges are then of granules and not of buffers, hence sums are walked by check().
+ *   `pages` cuts buffers out of reserved ranges (`cuts`). place() finds a run of pages and says which idle
+ *     granules it touches (from_idle) and which are not committed (from_heap), or how many bytes of
+ *     book-keeping its table of granules has to grow by first (book, grow, grown); acquire() commits,
+ *     settle() gives back what was claimed beyond need. put() says the granules that hold nothing live any
+ *     more; bytes that stay with a live neighbour are not idle but `pinned`. drop() cuts out the least
+ *     recently used idle granules and links their runs (list->token); release() decommits them, left() says
+ *     what could not be decommitted. Charges are of granules and not of buffers, hence its check() says live.
  */
 #ifndef WEIRI_POLICY_H
 #define WEIRI_POLICY_H

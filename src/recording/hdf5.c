@@ -1,13 +1,494 @@
 /* SPDX-License-Identifier: MIT
  *
- * hdf5.c: datasets of HDF5 files.
+ * hdf5.c: a dataset of an HDF5 file: frames first, then channels, then up to two further dimensions. Rate,
+ * labels, units, scale and start time come from what weir's own files hold and from attributes of common
+ * names (hdf5_about.c); the chunk cache is as large as one row of chunks needs, and declared (M7).
  */
-#include "recording/reader.h"
+#include <string.h>
+
+#include "recording/hdf5_read.h"
+
+#ifdef WEIRI_HDF5
+#include <stdio.h>
+
+#define CONVERT_BYTES  (64u * 1024u)
+#define MOST_CACHE     (UINT64_C(1) << 30)
+#define MOST_OBJECTS   10000
+#define SHOWN_DATASETS 8
+
+/* ---- which dataset -------------------------------------------------------------------------------------- */
+
+typedef struct search {
+    uint64_t objects, found;
+    char names[SHOWN_DATASETS][80];
+} search;
+
+static bool is_signal(hid_t file, const char *name)
+{
+    hid_t data = H5Dopen2(file, name, H5P_DEFAULT);
+    if (data < 0) {
+        return false;
+    }
+    hid_t type = H5Dget_type(data), space = H5Dget_space(data);
+    H5T_class_t class = H5Tget_class(type);
+    int dims = H5Sget_simple_extent_ndims(space);
+    bool is = (class == H5T_INTEGER || class == H5T_FLOAT) && dims >= 1 && dims <= WEIR_MAX_DIMS;
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Dclose(data);
+    return is;
+}
+
+static herr_t visit(hid_t file, const char *name, const H5O_info_t *info, void *user)
+{
+    search *all = user;
+    if (++all->objects > MOST_OBJECTS) {
+        return 1;
+    }
+    if (info->type == H5O_TYPE_DATASET && is_signal(file, name)) {
+        if (all->found < SHOWN_DATASETS) {
+            snprintf(all->names[all->found], sizeof all->names[0], "/%.78s", name);
+        }
+        all->found++;
+    }
+    return 0;
+}
+
+/* weir's own, or the only one of numbers. */
+static weir_err choose(weiri_reader *reader, hdf5_in *in)
+{
+    search all = {0};
+    if (reader->dataset) {
+        return WEIR_OK;
+    }
+    if (H5Aexists(in->h.file, "weir") > 0) {
+        reader->dataset = "/data";
+        return WEIR_OK;
+    }
+    if (H5Ovisit(in->h.file, H5_INDEX_NAME, H5_ITER_INC, visit, &all) < 0 && all.found == 0) {
+        return weiri_hdf5_fail(&in->h, WEIR_E_RECORDING, "its objects cannot be listed");
+    }
+    if (all.found == 1) {
+        return weiri_reader_text(reader, all.names[0], strlen(all.names[0]), &reader->dataset);
+    }
+    char list[SHOWN_DATASETS * 82] = "";
+    for (uint64_t i = 0; i < all.found && i < SHOWN_DATASETS; i++) {
+        strcat(list, i ? ", " : "");
+        strcat(list, all.names[i]);
+    }
+    return weiri_fail(WEIR_E_USAGE,
+                      "%s: holds %llu datasets of numbers%s%.400s%s; state one by "
+                      "--dataset /NAME, or PATH:/NAME",
+                      reader->path, (unsigned long long)all.found, all.found ? ": " : "", list,
+                      all.found > SHOWN_DATASETS ? ", ..." : "");
+}
+
+/* ---- how its values lie ------------------------------------------------------------------------------------ */
+
+/* The coding that holds every value, and libhdf5's type of it. */
+static weir_err take_type(weiri_reader *reader, hdf5_in *in)
+{
+    static const weir_dtype dtypes[WEIRI_CODINGS] = {WEIR_U8,  WEIR_U16, WEIR_I16, WEIR_I32,
+                                                     WEIR_I32, WEIR_F32, WEIR_F64};
+    hid_t type = H5Dget_type(in->data);
+    H5T_class_t class = H5Tget_class(type);
+    size_t bytes = H5Tget_size(type);
+    bool is_signed = class == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2;
+    weiri_coding coding = WEIRI_CODING_F64;
+    H5Tclose(type);
+    if (class != H5T_INTEGER && class != H5T_FLOAT) {
+        return weiri_fail(WEIR_E_USAGE, "%s: %s: holds no plain numbers", reader->path,
+                          reader->dataset);
+    }
+    if (class == H5T_FLOAT) {
+        coding = bytes <= 4 ? WEIRI_CODING_F32 : WEIRI_CODING_F64;
+    } else if (bytes == 1) {
+        coding = is_signed ? WEIRI_CODING_I16 : WEIRI_CODING_U8;
+    } else if (bytes == 2) {
+        coding = is_signed ? WEIRI_CODING_I16 : WEIRI_CODING_U16;
+    } else if (bytes <= 4 && is_signed) {
+        coding = WEIRI_CODING_I32;
+    } else if (bytes > 4) {
+        weiri_notice(&reader->notices, "integers of %zu bytes are read as f64: exact up to 2^53",
+                     bytes);
+    }
+    if (bytes > 16) {
+        return weiri_fail(WEIR_E_USAGE, "%s: %s: numbers of %zu bytes", reader->path,
+                          reader->dataset, bytes);
+    }
+    const hid_t types[] = {H5T_NATIVE_UINT8, H5T_NATIVE_UINT16, H5T_NATIVE_INT16, H5T_NATIVE_INT32,
+                           H5T_NATIVE_INT32, H5T_NATIVE_FLOAT,  H5T_NATIVE_DOUBLE};
+    in->type = types[coding];
+    in->stored_bytes = bytes;
+    reader->stored = (weiri_stored){.coding = coding};
+    reader->stored.big_endian = !weiri_stored_is(reader->stored, dtypes[coding]);
+    return WEIR_OK;
+}
+
+static weir_err take_shape(weiri_reader *reader, hdf5_in *in)
+{
+    in->space = H5Dget_space(in->data);
+    int dims = H5Sget_simple_extent_ndims(in->space);
+    hsize_t shape[H5S_MAX_RANK] = {0};
+    if (dims < 1 || dims > WEIR_MAX_DIMS ||
+        H5Sget_simple_extent_dims(in->space, shape, NULL) != dims) {
+        return weiri_fail(WEIR_E_USAGE, "%s: %s: has %d dimensions; 1 to %d are read", reader->path,
+                          reader->dataset, dims, WEIR_MAX_DIMS);
+    }
+    uint64_t columns = 1, all = 0;
+    bool fits = true;
+    for (int i = 0; i < dims; i++) {
+        in->shape[i] = shape[i];
+        fits = fits && (i == 0 || weiri_mul(columns, shape[i], &columns));
+    }
+    in->dims = (uint32_t)dims;
+    if (!fits || columns == 0 || columns > WEIRI_MAX_CHANNELS ||
+        !weiri_mul(columns * 16, shape[0], &all) || all > INT64_MAX) {
+        return weiri_malformed(reader, 0, "%.80s: %llu x %llu values: a frame holds 1 to %u%s",
+                               reader->dataset, (unsigned long long)shape[0],
+                               (unsigned long long)columns, WEIRI_MAX_CHANNELS,
+                               columns > shape[0] ? " (frames are the first dimension)" : "");
+    }
+    reader->channel_count = dims > 1 ? shape[1] : 1;
+    reader->inner = columns / reader->channel_count;
+    in->columns = columns;
+    in->frames = shape[0];
+    if (columns > shape[0] && shape[0] > 0) {
+        weiri_notice(&reader->notices,
+                     "%llu frames of %llu values: frames are the first dimension here",
+                     (unsigned long long)shape[0], (unsigned long long)columns);
+    }
+    return WEIR_OK;
+}
+
+/* One row of chunks stays in libhdf5's cache, so that each is read and unpacked once. */
+static weir_err take_layout(weiri_reader *reader, hdf5_in *in)
+{
+    hid_t create = H5Dget_create_plist(in->data);
+    H5D_layout_t layout = H5Pget_layout(create);
+    weir_err err = WEIR_OK;
+    if (layout == H5D_CHUNKED) {
+        hsize_t chunk[H5S_MAX_RANK] = {0};
+        uint64_t bytes = in->stored_bytes, across = 1;
+        bool fits = H5Pget_chunk(create, H5S_MAX_RANK, chunk) == (int)in->dims;
+        for (uint32_t i = 0; fits && i < in->dims; i++) {
+            fits = chunk[i] > 0 && weiri_mul(bytes, chunk[i], &bytes);
+            in->chunk[i] = chunk[i];
+            across *= i && fits ? (in->shape[i] + chunk[i] - 1) / chunk[i] : 1;
+        }
+        fits = fits && weiri_mul(bytes, across, &in->cache_bytes);
+        if (!fits || in->cache_bytes > MOST_CACHE) {
+            err = weiri_malformed(reader, 0, "%.80s: a row of its chunks is more than 1 GiB",
+                                  reader->dataset);
+        }
+        in->filtered = H5Pget_nfilters(create) > 0;
+        in->chunk_bytes = bytes;
+        in->across = across;
+    } else if (layout != H5D_CONTIGUOUS && layout != H5D_COMPACT) {
+        err = weiri_fail(WEIR_E_USAGE, "%s: %s: lies in other files (virtual), which is not read",
+                         reader->path, reader->dataset);
+    }
+    if (err == WEIR_OK && H5Pget_external_count(create) > 0) {
+        err = weiri_fail(WEIR_E_USAGE, "%s: %s: lies in other files (external), which is not read",
+                         reader->path, reader->dataset);
+    }
+    H5Pclose(create);
+    return err;
+}
+
+/* Opened again with a cache of that size, which is charged first, with what a filter takes beside it. */
+static weir_err take_cache(weiri_reader *reader, hdf5_in *in)
+{
+    if (in->chunk_bytes == 0) {
+        return WEIR_OK;
+    }
+    size_t slots = 64;
+    while (slots < in->across * 8 && slots < 1u << 20) {
+        slots *= 2;
+    }
+    weir_err err = weiri_reader_charge(reader, in->cache_bytes + slots * sizeof(void *) +
+                                                   (in->filtered ? 2 : 1) * in->chunk_bytes);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    H5Pset_chunk_cache(access, slots + 1, (size_t)in->cache_bytes, 1.0);
+    H5Dclose(in->data);
+    in->data = H5Dopen2(in->h.file, reader->dataset, access);
+    H5Pclose(access);
+    return in->data < 0 ? weiri_hdf5_fail(&in->h, WEIR_E_RECORDING, "dataset cannot be opened")
+                        : WEIR_OK;
+}
+
+/* ---- a file that was cut --------------------------------------------------------------------------------- */
+
+static bool chunk_is_there(const weiri_reader *reader, const hdf5_in *in, const hsize_t *at)
+{
+    unsigned mask = 0;
+    haddr_t address = 0;
+    hsize_t bytes = 0;
+    return H5Dget_chunk_info_by_coord(in->data, at, &mask, &address, &bytes) >= 0 &&
+           address != HADDR_UNDEF && bytes <= reader->input.size &&
+           address <= reader->input.size - bytes;
+}
+
+/* All chunks of that row of them. */
+static bool chunks_are_there(const weiri_reader *reader, const hdf5_in *in, uint64_t number)
+{
+    hsize_t at[WEIR_MAX_DIMS] = {number * in->chunk[0]};
+    for (;;) {
+        if (!chunk_is_there(reader, in, at)) {
+            return false;
+        }
+        uint32_t i = in->dims - 1;
+        for (; i > 0; i--) {
+            at[i] += in->chunk[i];
+            if (at[i] < in->shape[i]) {
+                break;
+            }
+            at[i] = 0;
+        }
+        if (i == 0) {
+            return true;
+        }
+    }
+}
+
+/* A file that is shorter than it states: frames up to the first that is lost. They are taken to lie in the
+ * order in which they were written; where they do not, reading meets the gap. */
+static void look_for_end(weiri_reader *reader, hdf5_in *in)
+{
+    uint64_t size = reader->input.size, frames = in->frames;
+    uint64_t stated = in->h.end; /* what libhdf5 took from the header */
+    if (stated <= size) {
+        return;
+    }
+    if (in->chunk_bytes) {
+        uint64_t low = 0, high = (in->frames + in->chunk[0] - 1) / in->chunk[0];
+        while (low < high) {
+            uint64_t middle = low + (high - low) / 2;
+            if (chunks_are_there(reader, in, middle)) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        frames = low * in->chunk[0] < frames ? low * in->chunk[0] : frames;
+    } else {
+        haddr_t offset = H5Dget_offset(in->data);
+        uint64_t frame = in->columns * in->stored_bytes;
+        if (offset != HADDR_UNDEF) {
+            uint64_t there = offset < size ? (size - offset) / frame : 0;
+            frames = there < frames ? there : frames;
+        }
+    }
+    weiri_notice(
+        &reader->notices,
+        "cut short: the file states %llu bytes, %llu are there; %llu of %llu frames are whole",
+        (unsigned long long)stated, (unsigned long long)size, (unsigned long long)frames,
+        (unsigned long long)in->frames);
+    in->frames = frames;
+}
+
+/* ---- opening --------------------------------------------------------------------------------------------- */
+
+static weir_err open_dataset(weiri_reader *reader, hdf5_in *in)
+{
+    weir_err err = choose(reader, in);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    in->data = H5Dopen2(in->h.file, reader->dataset, H5P_DEFAULT);
+    if (in->data < 0) {
+        char what[120];
+        snprintf(what, sizeof what, "dataset %.90s cannot be opened", reader->dataset);
+        return weiri_hdf5_fail(&in->h, WEIR_E_RECORDING, what);
+    }
+    err = take_type(reader, in);
+    if (err == WEIR_OK) {
+        err = take_shape(reader, in);
+    }
+    if (err == WEIR_OK) {
+        err = take_layout(reader, in);
+    }
+    if (err == WEIR_OK) {
+        err = take_cache(reader, in);
+    }
+    if (err == WEIR_OK) {
+        look_for_end(reader, in);
+    }
+    if (err != WEIR_OK) {
+        return err;
+    }
+    const uint64_t shape[WEIR_MAX_DIMS] = {in->frames, reader->channel_count, in->shape[2],
+                                           in->shape[3]};
+    weiri_side_read(reader, shape, in->dims > 1 ? in->dims : 2);
+    err = weiri_hdf5_about(reader, in);
+    in->transfer = H5Pcreate(H5P_DATASET_XFER);
+    if (in->transfer < 0 || H5Pset_buffer(in->transfer, CONVERT_BYTES, in->convert, NULL) < 0) {
+        return weiri_hdf5_fail(&in->h, WEIR_E_INTERNAL, "transfer");
+    }
+    return err;
+}
+
+static weir_err hdf5_open(weiri_reader *reader)
+{
+    if (reader->input.pipe) {
+        return weiri_fail(WEIR_E_USAGE,
+                          "%s: an HDF5 file is read here and there, which a pipe cannot",
+                          reader->input.name);
+    }
+    hdf5_in *in;
+    weir_err err = weiri_reader_charge(reader, WEIRI_HDF5_BYTES);
+    if (err == WEIR_OK) {
+        err = weiri_reader_get(reader, 1, sizeof *in, &in);
+    }
+    if (err != WEIR_OK) {
+        return err;
+    }
+    in->data = in->space = in->transfer = in->h.file = H5I_INVALID_HID;
+    in->h.fd = -1;
+    in->h.input = &reader->input;
+    in->h.name = reader->path;
+    err = weiri_reader_get(reader, 1, CONVERT_BYTES, &in->convert);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    reader->own = in;
+    weiri_hdf5_enter(&in->h);
+    err = weiri_hdf5_open(&in->h);
+    if (err == WEIR_OK) {
+        err = open_dataset(reader, in);
+    }
+    weiri_hdf5_leave(&in->h);
+    return err == WEIR_OK ? weiri_reader_need_rate(reader) : err;
+}
+
+static void hdf5_close(weiri_reader *reader)
+{
+    hdf5_in *in = reader->own;
+    if (in == NULL) {
+        return;
+    }
+    weiri_hdf5_enter(&in->h);
+    if (in->transfer >= 0) {
+        H5Pclose(in->transfer);
+    }
+    if (in->space >= 0) {
+        H5Sclose(in->space);
+    }
+    if (in->data >= 0) {
+        H5Dclose(in->data);
+    }
+    if (in->h.file >= 0) {
+        H5Fclose(in->h.file);
+    }
+    weiri_hdf5_leave(&in->h);
+}
+
+static weir_err hdf5_layout(weiri_reader *reader)
+{
+    static const char *const names[] = {"time", "ch", "dim2", "dim3"};
+    const hdf5_in *in = reader->own;
+    weir_spec *spec = &reader->info.spec;
+    for (uint32_t i = 2; i < in->dims; i++) {
+        spec->dims[i] = (weir_axis){.name = names[i], .unit = "", .size = in->shape[i], .step = 1};
+        spec->dim_count = i + 1;
+    }
+    weiri_side_layout(reader, in->frames);
+    return WEIR_OK;
+}
+
+/* ---- reading --------------------------------------------------------------------------------------------- */
+
+static uint64_t frame_bytes(const weiri_reader *reader)
+{
+    return reader->channel_count * reader->inner * weiri_stored_bytes(reader->stored);
+}
+
+static uint64_t block_frames(const weiri_reader *reader, uint64_t tile_frames)
+{
+    uint64_t frames = WEIRI_BLOCK_BYTES / frame_bytes(reader);
+    frames = frames < tile_frames ? frames : tile_frames;
+    return frames ? frames : 1;
+}
+
+static weir_err hdf5_plan(const weiri_reader *reader, uint64_t tile_frames, uint64_t *ret_bytes)
+{
+    *ret_bytes = block_frames(reader, tile_frames) * frame_bytes(reader);
+    return WEIR_OK;
+}
+
+static weir_err read_rows(weiri_reader *reader, hdf5_in *in, uint64_t first, hsize_t count)
+{
+    hsize_t from[WEIR_MAX_DIMS] = {first}, many[WEIR_MAX_DIMS];
+    memcpy(many, in->shape, sizeof many);
+    many[0] = count;
+    hid_t memory = H5Screate_simple((int)in->dims, many, NULL);
+    in->h.past_end = false;
+    bool good = H5Sselect_hyperslab(in->space, H5S_SELECT_SET, from, NULL, many, NULL) >= 0 &&
+                H5Dread(in->data, in->type, memory, in->space, in->transfer, reader->buffer) >= 0;
+    H5Sclose(memory);
+    if (good && !in->h.past_end) {
+        return WEIR_OK;
+    }
+    char what[120];
+    snprintf(what, sizeof what, "%.60s: frames %llu to %llu cannot be read", reader->dataset,
+             (unsigned long long)first, (unsigned long long)(first + count - 1));
+    return weiri_hdf5_fail(&in->h, WEIR_E_RECORDING, what);
+}
+
+static weir_err
+hdf5_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t *ret_frames)
+{
+    hdf5_in *in = reader->own;
+    uint64_t most = block_frames(reader, reader->tile_frames), first = reader->first_row + index;
+    hsize_t count = frames < most ? frames : most;
+    count = first >= in->frames ? 0 : count < in->frames - first ? count : in->frames - first;
+    *ret_frames = 0;
+    if (count == 0) {
+        return WEIR_OK;
+    }
+    weiri_hdf5_enter(&in->h);
+    weir_err err = read_rows(reader, in, first, count);
+    weiri_hdf5_leave(&in->h);
+    if (err == WEIR_OK) {
+        weiri_rows_convert(reader, reader->buffer, (size_t)frame_bytes(reader), (size_t)count,
+                           rows);
+        *ret_frames = (size_t)count;
+    }
+    return err;
+}
+#endif
+
+static bool probe(const unsigned char *first, size_t count)
+{
+    return count >= 8 && memcmp(first, "\x89HDF\r\n\x1a\n", 8) == 0;
+}
 
 const weiri_format_ops weiri_format_hdf5 = {
     .ops_size = sizeof(weiri_format_ops),
     .info = {.name = "hdf5",
+#ifdef WEIRI_HDF5
+             .summary = "a dataset, frames x channels: PATH:/NAME; rate and units from attributes",
+             .reads = true,
+             .writes = true,
+#else
              .summary = "HDF5; not in this build (WEIR_HDF5)",
-             .extensions = ".h5 .hdf5"},
+#endif
+             .extensions = ".h5 .hdf5 .nwb"},
+    .datasets = true,
+    .probe = probe,
+#ifdef WEIRI_HDF5
+    .open = hdf5_open,
+    .layout = hdf5_layout,
+    .segment = weiri_side_segment,
+    .plan = hdf5_plan,
+    .read = hdf5_read,
+    .close = hdf5_close,
+    .holds = weiri_hdf5_holds,
+    .encoding = &weiri_hdf5_encoding,
+#else
     .not_built = "HDF5 (libhdf5, WEIR_HDF5)",
+#endif
 };

@@ -292,6 +292,11 @@ static void tell_all(weiri_reader *reader, const nsx_tally *told)
                      "writes them at a pause: left out",
                      (unsigned long long)told->extra);
     }
+    if (told->damaged) {
+        weiri_notice(notices, "offset %llu: a damaged packet, %llu in all: %llu bytes are left out",
+                     (unsigned long long)told->damaged_at, (unsigned long long)told->damaged,
+                     (unsigned long long)told->damaged_bytes);
+    }
     if (told->late) {
         weiri_notice(
             notices,
@@ -335,8 +340,9 @@ static weir_err nsx_layout(weiri_reader *reader)
     nsx_packet first = {0}, before = {0}, it;
     uint64_t frames = 0;
     bool any = true;
-    e->look = (nsx_window){.room = SCAN_BYTES, .hops = true};
-    weir_err err = weiri_reader_get(reader, SCAN_BYTES, 1, &e->look.bytes);
+    size_t least = NSX_LOOK * (e->head_bytes + e->frame_bytes);
+    e->look = (nsx_window){.room = least > SCAN_BYTES ? least : SCAN_BYTES, .hops = true};
+    weir_err err = weiri_reader_get(reader, e->look.room, 1, &e->look.bytes);
     weiri_nsx_rewind(reader);
     while (err == WEIR_OK && any) {
         err = weiri_nsx_next(reader, &told, &it, &any);
@@ -431,9 +437,9 @@ static weir_err nsx_segment(weiri_reader *reader, uint64_t segment_number, bool 
 static weir_err nsx_plan(const weiri_reader *reader, uint64_t tile_frames, uint64_t *ret_bytes)
 {
     const nsx *e = reader->own;
-    uint64_t least = e->frame_bytes + 2 * e->head_bytes;
+    uint64_t stride = e->frame_bytes + e->head_bytes, least = NSX_LOOK * stride;
     uint64_t bytes = WEIRI_BLOCK_BYTES, wanted = 0;
-    if (weiri_mul(tile_frames, least, &wanted) && wanted < bytes) {
+    if (weiri_mul(tile_frames, stride, &wanted) && wanted < bytes) {
         bytes = wanted;
     }
     uint64_t rest = reader->input.size - reader->data_offset;
@@ -465,6 +471,7 @@ gather(weiri_reader *reader, const unsigned char *frame, size_t bytes, size_t mo
         e->now = it;
         count++;
     }
+    e->last = e->now;
     e->first = index + count - 1;
     e->next_at = e->now.data_at + e->frame_bytes;
     return count;

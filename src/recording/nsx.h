@@ -7,6 +7,7 @@
 
 #include "recording/reader.h"
 
+#define NSX_LOOK     4u     /* packets of one frame that a window holds at least */
 #define NSX_CLOCK_HZ 30000u /* of periods, and of stamps but for PTP */
 
 /* A stretch of the file. */
@@ -34,6 +35,7 @@ typedef struct nsx {
     nsx_window look;
     uint64_t next_at; /* of the next packet */
     bool over;        /* no further one */
+    nsx_packet last;  /* that was met */
     nsx_packet now;
     uint64_t first; /* index of its first frame within the segment */
     bool waiting;   /* it begins the next segment */
@@ -41,7 +43,7 @@ typedef struct nsx {
 
 /* What a walk through the packets meets; told once, at opening. */
 typedef struct nsx_tally {
-    uint64_t empty, extra, late, packets;
+    uint64_t empty, extra, late, packets, damaged, damaged_bytes, damaged_at;
     double late_ns, drift_ns;
 } nsx_tally;
 

@@ -171,7 +171,102 @@ static bool rows_to_end(weiri_reader *reader, nsx_packet *ret)
     return ret->frames > 0;
 }
 
-/* The next packet that holds a frame. `told` is filled, and notices are made, where it is not NULL. */
+/* Whether a header of a packet of one frame stands there that goes on from the last one. */
+static bool sound(const nsx *e, const unsigned char *head)
+{
+    uint64_t ahead = weiri_nsx_number(head + 1, e->head_bytes - 5) - e->last.stamp;
+    return head[0] == 1 && weiri_nsx_number(head + e->head_bytes - 4, 4) == 1 && ahead > 0 &&
+           ahead <= 10ull * e->resolution_hz;
+}
+
+/* Among packets of one frame a damaged header loses no more than itself: two sound ones behind it, a
+ * packet apart, are where it goes on. */
+static weir_err resume(weiri_reader *reader, nsx_tally *told, bool *ret)
+{
+    nsx *e = reader->own;
+    const unsigned char *bytes;
+    size_t there = 0, stride = e->head_bytes + e->frame_bytes;
+    *ret = false;
+    if (e->last.frames != 1) {
+        return WEIR_OK;
+    }
+    weir_err err = weiri_nsx_look(reader, e->next_at, 3 * stride + e->head_bytes, &bytes, &there);
+    for (size_t skip = 1; err == WEIR_OK && skip <= 2 * stride; skip++) {
+        if (skip + stride + e->head_bytes > there) {
+            break;
+        }
+        if (sound(e, bytes + skip) && sound(e, bytes + skip + stride)) {
+            if (told) {
+                told->damaged_at = told->damaged ? told->damaged_at : e->next_at;
+                told->damaged++;
+                told->damaged_bytes += skip;
+            }
+            e->next_at += skip;
+            *ret = true;
+            break;
+        }
+    }
+    return err;
+}
+
+/* The packet whose header begins at e->next_at, whatever it holds; goes behind it. *ret_byte other than
+ * 1: there is none. */
+static weir_err take(weiri_reader *reader, nsx_tally *told, int *ret_byte, nsx_packet *ret)
+{
+    nsx *e = reader->own;
+    uint64_t claimed = 0;
+    bool to_end = false;
+    weir_err err = peek(reader, e->next_at, ret_byte, ret, &claimed);
+    if (err != WEIR_OK || *ret_byte != 1) {
+        return err;
+    }
+    if (claimed == 0) {
+        err = open_ended(reader, ret, &to_end);
+        ret->frames = to_end ? frames_from(reader, ret->data_at) : 0;
+    }
+    if (told && to_end) {
+        weiri_notice(&reader->notices,
+                     "offset %llu: a packet states no frames and data follow: %llu frames are read "
+                     "to the end of the file",
+                     (unsigned long long)ret->at, (unsigned long long)ret->frames);
+    } else if (told && ret->frames < claimed) {
+        tell_cut(reader, ret, claimed);
+    }
+    e->next_at = ret->data_at + ret->frames * e->frame_bytes;
+    e->over = to_end || ret->frames < claimed;
+    return err;
+}
+
+/* Whether a packet of one frame bears the stamp of a longer one behind it. */
+static weir_err is_extra(weiri_reader *reader, const nsx_packet *it, bool *ret)
+{
+    const nsx *e = reader->own;
+    nsx_packet behind;
+    uint64_t claimed = 0;
+    int byte = 0;
+    *ret = false;
+    if (it->frames != 1 || e->over) {
+        return WEIR_OK;
+    }
+    weir_err err = peek(reader, e->next_at, &byte, &behind, &claimed);
+    *ret = err == WEIR_OK && byte == 1 && claimed > 1 && behind.stamp == it->stamp;
+    return err;
+}
+
+/* Not even the first packet is there. */
+static weir_err no_packet(const weiri_reader *reader, int byte)
+{
+    const nsx *e = reader->own;
+    if (byte == -2) {
+        return weiri_malformed(reader, e->next_at,
+                               "the file ends within its first packet's header: found %llu bytes, "
+                               "expected %zu",
+                               (unsigned long long)(reader->input.size - e->next_at),
+                               e->head_bytes);
+    }
+    return weiri_malformed(reader, e->next_at, "found byte %d, expected 1 of a data packet", byte);
+}
+
 weir_err weiri_nsx_next(weiri_reader *reader, nsx_tally *told, nsx_packet *ret, bool *ret_any)
 {
     nsx *e = reader->own;
@@ -181,59 +276,40 @@ weir_err weiri_nsx_next(weiri_reader *reader, nsx_tally *told, nsx_packet *ret, 
         return WEIR_OK;
     }
     while (!e->over) {
-        nsx_packet it, behind;
-        uint64_t claimed = 0, claimed_behind = 0;
-        int byte = 0, more = 0;
-        weir_err err = peek(reader, e->next_at, &byte, &it, &claimed);
+        nsx_packet it;
+        int byte = 0;
+        bool extra = false, goes_on = false;
+        weir_err err = take(reader, told, &byte, &it);
+        if (err == WEIR_OK && byte >= 0 && byte != 1) {
+            err = resume(reader, told, &goes_on);
+        }
+        if (err == WEIR_OK && byte == 1) {
+            err = is_extra(reader, &it, &extra);
+        }
         if (err != WEIR_OK) {
             return err;
         }
-        e->over = byte != 1;
-        if (byte != 1 && byte != -1 && e->next_at == reader->data_offset) {
-            return byte == -2
-                       ? weiri_malformed(reader, e->next_at,
-                                         "the file ends within its first packet's header: "
-                                         "found %llu bytes, expected %zu",
-                                         (unsigned long long)(reader->input.size - e->next_at),
-                                         e->head_bytes)
-                       : weiri_malformed(reader, e->next_at,
-                                         "found byte %d, expected 1 of a data packet", byte);
+        if (goes_on) {
+            continue;
         }
-        if (e->over) {
+        if (byte != 1) {
+            e->over = true;
+            if (byte != -1 && e->next_at == reader->data_offset) {
+                return no_packet(reader, byte);
+            }
             if (told && byte != -1) {
                 tell_damage(reader, byte, e->next_at);
             }
             return WEIR_OK;
         }
-        bool to_end = false;
-        if (claimed == 0) {
-            err = open_ended(reader, &it, &to_end);
-            it.frames = to_end ? frames_from(reader, it.data_at) : 0;
-        }
-        if (told && to_end) {
-            weiri_notice(&reader->notices,
-                         "offset %llu: a packet states no frames and data follow: %llu frames are "
-                         "read to the end of the file",
-                         (unsigned long long)it.at, (unsigned long long)it.frames);
-        } else if (told && it.frames < claimed) {
-            tell_cut(reader, &it, claimed);
-        }
-        e->next_at = it.data_at + it.frames * e->frame_bytes;
-        e->over = to_end || it.frames < claimed;
-        if (err == WEIR_OK && it.frames == 1 && !e->over) {
-            err = peek(reader, e->next_at, &more, &behind, &claimed_behind);
-        }
-        if (err != WEIR_OK) {
-            return err;
-        }
-        if (it.frames > 0 && !(more == 1 && claimed_behind > 1 && behind.stamp == it.stamp)) {
-            *ret = it;
+        if (it.frames > 0 && !extra) {
+            *ret = e->last = it;
             *ret_any = true;
             return WEIR_OK;
         }
         if (told) {
-            told->extra += it.frames == 1;
-            told->empty += claimed == 0;
+            told->extra += extra;
+            told->empty += it.frames == 0;
         }
     }
     return WEIR_OK;
@@ -246,4 +322,5 @@ void weiri_nsx_rewind(weiri_reader *reader)
     e->over = false;
     e->waiting = false;
     e->look.have = 0;
+    e->last = (nsx_packet){0};
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Blackrock NSx in, on files made here byte by byte: specs, pauses, clocks, ends that are not clean, wrong
- * headers. Real files and those of other readers: tests/promise/recordings_test.c.
+ * headers: gaps by S4, nothing that grows with the recording (M6). Files of other writers:
+ * tests/promise/recordings_test.c.
  */
 #include "recordings.h"
 
@@ -563,6 +564,30 @@ static void cut_anywhere(void **state)
                "offset 512: the data are cut short: 10 of 30300 frames are there, 30290 are");
 }
 
+/* Of packets of one frame a damaged one loses itself. */
+static void damaged_within(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 2; kind++) {
+        begin(&m, 30, 1, 1000000000);
+        for (int i = 0; i < 100; i++) {
+            packet(&m, EPOCH + (uint64_t)i * 33333 + (i > 60) * 5000000, 1);
+        }
+        size_t stride = 13 + 2 * CHANNELS;
+        poke(m.head + 60 * stride, 0x55, 1); /* the last before a gap */
+        if (kind) {
+            poke(m.head + 98 * stride, 0x55, 1); /* too near to the end to be sure of the next */
+        }
+        const wanted all[] = {{0, 60, 0}, {61 * 33333 + 5000000, kind ? 37 : 39, 61}};
+        check_plain(&m, all, 2);
+        check_said(own_path("x.ns5"), "a damaged packet, 1 in all: 19 bytes are left out");
+        if (kind) {
+            check_said(own_path("x.ns5"),
+                       "found byte 85, expected 1 of a data packet: the 38 bytes");
+        }
+    }
+}
+
 /* A writer that was killed had not come to write the number of frames. */
 static void open_ended(void **state)
 {
@@ -632,6 +657,7 @@ int main(void)
         cmocka_unit_test(one_frame_a_packet),
         cmocka_unit_test(drift),
         cmocka_unit_test(cut_anywhere),
+        cmocka_unit_test(damaged_within),
         cmocka_unit_test(open_ended),
         cmocka_unit_test(flipped),
     };

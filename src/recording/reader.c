@@ -155,11 +155,8 @@ void weiri_reader_segment(weiri_reader *reader, int64_t start_ns, uint64_t frame
 
 #define ANNOTATION_BYTES 400
 
-weir_err weiri_reader_annotate(weiri_reader *reader,
-                               int64_t onset_ns,
-                               int64_t duration_ns,
-                               const char *bytes,
-                               size_t count)
+weir_err weiri_reader_annotate(
+    weiri_reader *reader, int64_t onset_ns, int64_t duration_ns, const char *bytes, size_t count)
 {
     weir_source_info *info = &reader->info;
     double onset_s = ((double)onset_ns - (double)reader->first_ns) * 1e-9;

@@ -23,5 +23,5 @@ grep -q '"memory_limit_bytes": 67108864' out
 awk -F'[:,]' '/"total_bytes"/ { total = $2 } /^ *"bytes"/ { sum += $2 } END { exit total != sum }' out ||
     fail "the parts do not sum to the total"
 status 0 "$WEIR" info "$input" --json
-has format rate_hz frames channels label unit scale segments start_s frames notices
+has format rate_hz frames channels label unit scale segments start_s frames start_time annotations notices
 grep -q '"frames": 30000' out

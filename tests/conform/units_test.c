@@ -4,38 +4,10 @@
  * S6 S7 S9, M2 M3 M6. A unit is set by the examples of its settings table and tried on each kind of
  * stream below; it must accept one kind at least.
  */
-#include "conform/stream.h"
+#include "conform/kinds.h"
 
-#define CHANNELS 37 /* no multiple of any vector's length, and more than a band */
+#define CHANNELS TEST_CHANNELS
 #define FRAMES   2600
-
-static const char *const labels[CHANNELS] = {
-    "a",  "b",  "c",  "d",  "e",  "f",  "g",  "h",  "i",  "j",  "k", "l", "m",
-    "n",  "o",  "p",  "q",  "r",  "s",  "t",  "u",  "v",  "w",  "x", "y", "z",
-    "aa", "ab", "ac", "ad", "ae", "af", "ag", "ah", "ai", "aj", "ak"};
-static const char *const metrics[2] = {"min", "max"};
-
-/* The kinds of stream that a unit may meet. */
-static size_t make_kinds(weir_spec *kinds)
-{
-    size_t count = 0;
-    static const weir_dtype dtypes[] = {WEIR_F32, WEIR_F64, WEIR_I16};
-    for (size_t i = 0; i < 3; i++) {
-        kinds[count++] = weir_spec_make(dtypes[i], 30000.0, CHANNELS, labels, NULL);
-    }
-    weir_spec spec = weir_spec_make(WEIR_F32, 30000.0, CHANNELS, labels, NULL);
-    spec.dim_count = 3; /* [frames x channels x metric] */
-    spec.dims[2] = (weir_axis){.name = "metric", .unit = "", .size = 2, .labels = metrics};
-    kinds[count++] = spec;
-    spec = weir_spec_make(WEIR_F64, 100.0, CHANNELS, labels, NULL);
-    spec.dim_count = 3; /* [win x time x channels] */
-    spec.dims[2] = spec.dims[1];
-    spec.dims[1] =
-        (weir_axis){.name = "time", .unit = "s", .size = 9, .start = 0, .step = 1 / 900.0};
-    spec.dims[0].name = "win";
-    kinds[count++] = spec;
-    return count;
-}
 
 /* ---- a chain of one unit ------------------------------------------------------------------------- */
 
@@ -50,15 +22,8 @@ typedef struct fixture {
 static weir_chain *
 make_chain_of(const fixture *at, uint64_t tile, uint64_t threads, weir_source *source)
 {
-    weir_value settings[32];
-    size_t count = 0;
-    for (const weir_setting *row = at->info->settings; row != NULL && row->name != NULL; row++) {
-        assert_true(row->preset != NULL || row->example != NULL ||
-                    row->type == WEIR_SETTING_IGNORED);
-        if (row->example != NULL) {
-            settings[count++] = weir_text(row->name, row->example);
-        }
-    }
+    weir_value settings[TEST_SETTINGS];
+    size_t count = test_examples(at->info, settings);
     weir_chain_options options = weir_chain_options_default();
     options.heap = at->heap;
     options.tile_frames = tile;
@@ -383,8 +348,8 @@ static void unit_keeps_promises(void **state)
 {
     const weir_unit_info *info = *state;
     weir_heap *host = NULL;
-    weir_spec kinds[8];
-    size_t count = make_kinds(kinds), accepted = 0;
+    weir_spec kinds[TEST_KINDS];
+    size_t count = test_kinds(kinds), accepted = 0;
     fixture at = {.info = info, .seed = test_seed()};
     test_ok(weir_heap_find("host", &host));
     test_ok(weir_heap_counting_create(host, &at.heap));

@@ -76,11 +76,41 @@ static void peaks(void **state)
     witness_end(&w);
 }
 
+/* Cut out of idle bytes, or not: each is one more. */
+static void the_number_is_limited_where_buffers_are_cut(void **state)
+{
+    (void)state;
+    weir_cache_options options = weir_cache_options_default();
+    weir_cache *cache = NULL;
+    weir_buffer *b[10], *more = NULL;
+    options.policy = "pages";
+    options.max_buffers = 10;
+    assert_ok(weir_cache_create(&options, &cache));
+    weir_buffer_unref(take(cache, 1 << 20));
+    for (size_t i = 0; i < 10; i++) {
+        b[i] = take(cache, i % 2 == 0 ? 300 : 70000);
+    }
+    weir_cache_stats before = stats_of(cache);
+    assert_fails(weir_cache_take(cache, 300, &more), WEIR_E_LIMIT,
+                 "300 bytes asked, 10 buffers held, limit 10 buffers");
+    before.refusals++;
+    weir_cache_stats after = stats_of(cache);
+    assert_memory_equal(&before, &after, sizeof after);
+    weir_buffer_unref(b[3]);
+    b[3] = take(cache, 5000);
+    assert_ok(weir_cache_check(cache));
+    for (size_t i = 0; i < 10; i++) {
+        weir_buffer_unref(b[i]);
+    }
+    weir_cache_destroy(cache);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(charged_is_what_it_occupies),
         cmocka_unit_test(the_number_is_limited),
+        cmocka_unit_test(the_number_is_limited_where_buffers_are_cut),
         cmocka_unit_test(peaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * as_array.c: values of another type, for another heap. Integers are rounded to the nearest, a tie to the
+ * even one, and held within their range, which is counted; a sample that is not finite, which they cannot
+ * hold, becomes 0 and is counted as missing.
+ *
+ * Converting for a heap other than the host's also bounds what that heap's default cache keeps: in the
+ * process that converts, when the first message comes, since what is set while a chain is built does not
+ * survive a spawn. A conversion to the host sets nothing. Where a chain's buffers lie is not decided here.
+ */
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "cache/default.h"
+#include "unit/unit.h"
+
+typedef struct as_array_settings {
+    const char *backend;
+    const char *dtype;       /* NULL = as it is */
+    const char *cache_limit; /* bytes, or "none" */
+} as_array_settings;
+
+typedef struct as_array_state {
+    bool asked; /* for the limit, in this process; a reset does not undo it */
+} as_array_state;
+
+/* NULL: the host. The reference's name for it is numpy. */
+static weir_err find_heap(const as_array_settings *settings, weir_heap **ret_heap)
+{
+    *ret_heap = NULL;
+    if (weiri_equal_blind(settings->backend, "host") ||
+        weiri_equal_blind(settings->backend, "numpy")) {
+        return WEIR_OK;
+    }
+    weir_err err = weir_heap_find(settings->backend, ret_heap);
+    return err == WEIR_OK ? err : weiri_fail_prefix(WEIR_E_CHAIN, "backend: ");
+}
+
+/* WEIR_NO_LIMIT: the heap's own default stands. */
+static weir_err read_limit(const as_array_settings *settings, uint64_t *ret_limit)
+{
+    *ret_limit = WEIR_NO_LIMIT;
+    if (weiri_equal_blind(settings->cache_limit, "none")) {
+        return WEIR_OK;
+    }
+    weir_err err = weir_bytes_parse(settings->cache_limit, ret_limit);
+    return err == WEIR_OK ? err : weiri_fail_prefix(WEIR_E_CHAIN, "cache_limit: ");
+}
+
+static weir_err plan(const void *given, weiri_unit_plan *plan)
+{
+    const as_array_settings *settings = given;
+    weir_heap *heap = NULL;
+    uint64_t limit = 0;
+    weir_err err = find_heap(settings, &heap);
+    if (err == WEIR_OK) {
+        err = read_limit(settings, &limit);
+    }
+    if (err == WEIR_OK && settings->dtype != NULL &&
+        weir_dtype_parse(settings->dtype, &plan->out.dtype) != WEIR_OK) {
+        err = weiri_fail_prefix(WEIR_E_CHAIN, "dtype: ");
+    }
+    plan->state_bytes = sizeof(as_array_state);
+    return err;
+}
+
+/* At the first message. That the limit could not be set is no reason to lose it. */
+static void ask_for_limit(weiri_unit *unit)
+{
+    as_array_state *state = unit->state;
+    weir_heap *heap = NULL;
+    uint64_t limit = WEIR_NO_LIMIT;
+    state->asked = true;
+    bool wanted = find_heap(unit->settings, &heap) == WEIR_OK && heap != NULL &&
+                  read_limit(unit->settings, &limit) == WEIR_OK && limit != WEIR_NO_LIMIT;
+    if (wanted && weiri_cache_default_limit_of(heap, limit) != WEIR_OK) {
+        weiri_log("as_array: the cache's limit is not set: %s", weir_err_detail());
+    }
+}
+
+/* ---- values ----------------------------------------------------------------------------------- */
+
+/* Through doubles, which hold every value of every type: one rounding, the last. */
+#define SOME 256
+
+static void load(weir_dtype dtype, const void *data, size_t at, size_t count, double *to)
+{
+#define LOAD(name, type)                                                                           \
+    case WEIR_##name:                                                                              \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            to[i] = (double)((const type *)data)[at + i];                                          \
+        }                                                                                          \
+        break;
+    switch (dtype) {
+        LOAD(U8, uint8_t)
+        LOAD(U16, uint16_t)
+        LOAD(I16, int16_t)
+        LOAD(I32, int32_t)
+        LOAD(F32, float)
+        LOAD(F64, double)
+    }
+#undef LOAD
+}
+
+/* Rounded and held within least..most; returns how many were not in there. */
+static uint64_t clamp(double *values, size_t count, double least, double most)
+{
+    uint64_t saturated = 0;
+    for (size_t i = 0; i < count; i++) {
+        double value = isfinite(values[i]) ? nearbyint(values[i]) : 0.0;
+        saturated += value < least || value > most;
+        value = value < least ? least : value;
+        values[i] = value > most ? most : value;
+    }
+    return saturated;
+}
+
+static uint64_t store(weir_dtype dtype, void *data, size_t at, size_t count, double *from)
+{
+    uint64_t saturated = 0;
+#define STORE(name, type)                                                                          \
+    case WEIR_##name:                                                                              \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            ((type *)data)[at + i] = (type)from[i];                                                \
+        }                                                                                          \
+        break;
+#define STORE_WHOLE(name, type, least, most)                                                       \
+    case WEIR_##name:                                                                              \
+        saturated = clamp(from, count, least, most);                                               \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            ((type *)data)[at + i] = (type)from[i];                                                \
+        }                                                                                          \
+        break;
+    switch (dtype) {
+        STORE_WHOLE(U8, uint8_t, 0, UINT8_MAX)
+        STORE_WHOLE(U16, uint16_t, 0, UINT16_MAX)
+        STORE_WHOLE(I16, int16_t, INT16_MIN, INT16_MAX)
+        STORE_WHOLE(I32, int32_t, INT32_MIN, INT32_MAX)
+        STORE(F32, float)
+        STORE(F64, double)
+    }
+#undef STORE_WHOLE
+#undef STORE
+    return saturated;
+}
+
+static bool is_float(weir_dtype dtype)
+{
+    return dtype == WEIR_F32 || dtype == WEIR_F64;
+}
+
+static bool is_clean(const double *values, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += 0.0 * values[i];
+    }
+    return sum == 0.0;
+}
+
+static void process(weiri_unit *unit,
+                    const weiri_tile *in,
+                    size_t *ret_consumed,
+                    weiri_tile *out,
+                    size_t *ret_produced)
+{
+    const as_array_state *state = unit->state;
+    size_t frames = in->frames < out->frames ? in->frames : out->frames;
+    size_t count = frames * (size_t)weir_spec_columns(unit->in);
+    bool counts = is_float(unit->in->dtype), clean = true;
+    double values[SOME];
+    if (!state->asked && frames > 0) {
+        ask_for_limit(unit);
+    }
+    for (size_t at = 0; counts && clean && at < count; at += SOME) {
+        size_t some = count - at < SOME ? count - at : SOME;
+        load(unit->in->dtype, in->data, at, some, values);
+        clean = is_clean(values, some);
+    }
+    if (!clean) { /* S5; before anything is written, since it may lie in the same place */
+        weiri_count_missing(unit, in->data, frames);
+    }
+    bool same = unit->in->dtype == unit->out->dtype;
+    if (same && in->data != out->data && count > 0) {
+        memcpy(out->data, in->data, count * weir_dtype_bytes(unit->in->dtype));
+    }
+    for (size_t at = 0; !same && at < count; at += SOME) {
+        size_t some = count - at < SOME ? count - at : SOME;
+        load(unit->in->dtype, in->data, at, some, values);
+        unit->saturated += store(unit->out->dtype, out->data, at, some, values);
+    }
+    *ret_consumed = *ret_produced = frames;
+}
+
+static const weir_setting table[] = {
+    {.name = "backend",
+     .type = WEIR_SETTING_STRING,
+     .preset = "host",
+     .offset = offsetof(as_array_settings, backend),
+     .help = "the heap that is converted for; host (or numpy) sets no limit"},
+    {.name = "dtype",
+     .type = WEIR_SETTING_STRING,
+     .preset = "null",
+     .offset = offsetof(as_array_settings, dtype),
+     .help = "u8 u16 i16 i32 f32 f64, or numpy's name; null keeps it",
+     .example = "float64"},
+    {.name = "cache_limit",
+     .type = WEIR_SETTING_STRING,
+     .preset = "512 MiB",
+     .offset = offsetof(as_array_settings, cache_limit),
+     .help = "what the heap's default cache may keep in this process; none leaves its own default"},
+    {.name = "mlx_cache_limit_mb",
+     .type = WEIR_SETTING_IGNORED,
+     .help = "of the reference: see cache_limit"},
+    {0},
+};
+
+const weiri_unit_ops weiri_unit_as_array = {
+    .ops_size = sizeof(weiri_unit_ops),
+    .info = {.name = "as_array",
+             .summary = "values of another type, for another heap",
+             .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
+             .settings = table},
+    .settings_bytes = sizeof(as_array_settings),
+    .plan = plan,
+    .process = process,
+};

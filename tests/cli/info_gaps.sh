@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+# weir info tells in a person's few lines what a recording with gaps is: segments, gaps, start, events,
+# notices; files beside a recording are refused by what they are.
+. "$SOURCE/tests/cli/_lib.sh"
+files="$SHARED/recordings"
+if [ ! -d "$files/made-here" ]; then
+    echo "skipped: $files is not there"
+    exit 77
+fi
+line() { # NAME TEXT: that field's line says so
+    grep -qE "^$1 +$2\$" out || fail "no line \"$1 $2\" in: $(cat out)"
+}
+info() {
+    status 0 "$WEIR" info "$@"
+    [ "$(wc -l <out)" -le 12 ] || fail "more than a few lines: $(cat out)"
+}
+info "$files/edf/edfPlusD.edf"
+line channels "11: squarewave, .*"
+line segments "6: 0 s \\+ 1 s, 2 s \\+ 1 s, 4 s \\+ 6 s, \\.\\.\\."
+line gaps "5, the longest 3 s"
+line start "2009-12-10T12:44:02"
+line events "1: 0 s RECORD START"
+info "$files/edf/mne_test.edf"
+line gaps 0
+line events "5: 0 s start, 0.1344 s type A, 0.3904 s type A, \\.\\.\\."
+status 0 "$WEIR" info "$files/edf/mne_test.edf" --json
+tr -d ' \n' <out | grep -qF '[2.5,2.5,"typeA"]],"annotations_left_out":0' || fail "events"
+info "$files/made-here/nsx30_ptp_one_sample_packets.ns6"
+line format nsx
+line rate "30 kHz"
+line segments "2: 0 s \\+ 33.3 ms, 0.533333 s \\+ 16.7 ms"
+line notices "stamps are of a clock of its own; times count from the first, 1700000000000000000 at .*"
+info "$files/made-here/nsx23_three_segments.ns5"
+line values "f32 in uV, one count is 0.25"
+line start "2026-11-29T12:00:00.000Z"
+info "$files/blackrock/bnsx.dat"
+line frames "0 .*"
+line notices "offset 8762: the data are cut short: 0 of 30300 frames are there, 30300 are lost"
+refused 4 "a Blackrock NEV file: spikes and events" "$WEIR" info "$files/blackrock/l101210-001-02.nev"

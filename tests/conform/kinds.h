@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * kinds.h: for tests of every unit by its name: the kinds of stream that a unit may meet, and the settings
+ * that its table's examples make.
+ */
+#ifndef WEIR_TEST_KINDS_H
+#define WEIR_TEST_KINDS_H
+
+#include "conform/stream.h"
+
+#define TEST_CHANNELS 37 /* no multiple of any vector's length, and more than a band */
+#define TEST_KINDS    5
+#define TEST_SETTINGS 32
+
+static const char *const test_labels[TEST_CHANNELS] = {
+    "a",  "b",  "c",  "d",  "e",  "f",  "g",  "h",  "i",  "j",  "k", "l", "m",
+    "n",  "o",  "p",  "q",  "r",  "s",  "t",  "u",  "v",  "w",  "x", "y", "z",
+    "aa", "ab", "ac", "ad", "ae", "af", "ag", "ah", "ai", "aj", "ak"};
+static const char *const test_metrics[2] = {"min", "max"};
+
+static inline size_t test_kinds(weir_spec *kinds)
+{
+    size_t count = 0;
+    static const weir_dtype dtypes[] = {WEIR_F32, WEIR_F64, WEIR_I16};
+    for (size_t i = 0; i < 3; i++) {
+        kinds[count++] = weir_spec_make(dtypes[i], 30000.0, TEST_CHANNELS, test_labels, NULL);
+    }
+    weir_spec spec = weir_spec_make(WEIR_F32, 30000.0, TEST_CHANNELS, test_labels, NULL);
+    spec.dim_count = 3; /* [frames x channels x metric] */
+    spec.dims[2] = (weir_axis){.name = "metric", .unit = "", .size = 2, .labels = test_metrics};
+    kinds[count++] = spec;
+    spec = weir_spec_make(WEIR_F64, 100.0, TEST_CHANNELS, test_labels, NULL);
+    spec.dim_count = 3; /* [win x time x channels] */
+    spec.dims[2] = spec.dims[1];
+    spec.dims[1] =
+        (weir_axis){.name = "time", .unit = "s", .size = 9, .start = 0, .step = 1 / 900.0};
+    spec.dims[0].name = "win";
+    kinds[count++] = spec;
+    return count;
+}
+
+/* Settings by the examples of the table; those of a required setting are there. */
+static inline size_t test_examples(const weir_unit_info *info, weir_value *settings)
+{
+    size_t count = 0;
+    for (const weir_setting *row = info->settings; row != NULL && row->name != NULL; row++) {
+        assert_true(row->preset != NULL || row->example != NULL ||
+                    row->type == WEIR_SETTING_IGNORED);
+        if (row->example != NULL) {
+            assert_true(count < TEST_SETTINGS);
+            settings[count++] = weir_text(row->name, row->example);
+        }
+    }
+    return count;
+}
+
+#endif
