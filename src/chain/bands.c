@@ -112,6 +112,77 @@ static void note_strips(weir_chain *chain, const weiri_stage *stage, size_t fram
     }
 }
 
+/* ---- pieces --------------------------------------------------------------------------------------- */
+
+/* A tile on its way through a stage, shared by the threads that work on it. */
+typedef struct tile_run {
+    weir_chain *chain;
+    weiri_stage *stage;
+    weiri_tile in, out;
+    size_t produced; /* by the first band; all bands put out the same */
+} tile_run;
+
+static void one_band(void *user, int band, int thread)
+{
+    tile_run *at = user;
+    weir_chain *chain = at->chain;
+    unsigned char *strips = (unsigned char *)chain->buffer->memory + chain->strip_offset +
+                            (size_t)thread * chain->strips_bytes;
+    band_run run = {
+        .stage = at->stage,
+        .band = band,
+        .shape = at->stage->bands > 1 && band == at->stage->bands - 1 ? 1 : 0,
+        .strips = {strips, strips + chain->strip_bytes},
+    };
+    size_t produced = 0;
+    run_band(&run, &at->in, &at->out, &produced);
+    if (band == 0) {
+        at->produced = produced;
+    }
+}
+
+/* Frames of a unit without memory; each thread has an instance, for scratch and counts. */
+static void some_frames(void *user, int piece, int thread)
+{
+    tile_run *at = user;
+    const weiri_step *step = at->stage->first;
+    size_t pieces = (size_t)at->chain->options.threads;
+    size_t from = at->in.frames * (size_t)piece / pieces;
+    size_t to = at->in.frames * (size_t)(piece + 1) / pieces;
+    weiri_tile in = {(unsigned char *)at->in.data + from * (size_t)weir_spec_frame_bytes(step->in),
+                     to - from};
+    weiri_tile out = {(unsigned char *)at->out.data + from * step->frame_bytes, to - from};
+    size_t consumed = 0, produced = 0;
+    if (to > from) {
+        step->ops->process(&step->units[thread], &in, &consumed, &out, &produced);
+    }
+}
+
+/* The counts of the threads' instances go to the first. */
+static void gather_counts(const weir_chain *chain, const weiri_step *step)
+{
+    uint64_t *sums = step->units[0].missing;
+    for (uint64_t i = step->channels; i < step->channels * chain->options.threads; i++) {
+        sums[i % step->channels] += sums[i];
+        sums[i] = 0;
+    }
+}
+
+/* Less is done by the caller before a worker has looked. */
+#define LEAST_SHARED_BYTES 32768
+
+static void do_pieces(weir_chain *chain, weiri_pool_fn run, tile_run *at, int pieces)
+{
+    size_t bytes = at->in.frames * (size_t)weir_spec_frame_bytes(at->stage->first->in);
+    if (chain->pool != NULL && pieces > 1 && bytes >= LEAST_SHARED_BYTES) {
+        weiri_pool_run(chain->pool, run, at, pieces);
+        return;
+    }
+    for (int piece = 0; piece < pieces; piece++) {
+        run(at, piece, 0);
+    }
+}
+
 void weiri_stage_process(weir_chain *chain,
                          weiri_stage *stage,
                          const weiri_tile *in,
@@ -119,28 +190,25 @@ void weiri_stage_process(weir_chain *chain,
                          weiri_tile *out,
                          size_t *ret_produced)
 {
+    tile_run at = {.chain = chain, .stage = stage, .in = *in, .out = *out};
+    if (stage->by_frame) {
+        at.in.frames = in->frames < out->frames ? in->frames : out->frames;
+        do_pieces(chain, some_frames, &at, (int)chain->options.threads);
+        gather_counts(chain, stage->first);
+        *ret_consumed = *ret_produced = at.in.frames;
+        return;
+    }
     if (weiri_stage_is_plain(stage)) {
         weiri_step *step = stage->first;
         step->ops->process(&step->units[0], in, ret_consumed, out, ret_produced);
         return;
     }
     /* No more than there is room for what comes of it: then all of it is taken. One frame always fits. */
-    weiri_tile part = *in;
-    while (part.frames > 1 && weiri_stage_out(stage, part.frames) > out->frames) {
-        part.frames--;
+    while (at.in.frames > 1 && weiri_stage_out(stage, at.in.frames) > out->frames) {
+        at.in.frames--;
     }
-    unsigned char *strips = (unsigned char *)chain->buffer->memory + chain->strip_offset;
-    size_t produced = 0;
-    for (int band = 0; band < stage->bands; band++) {
-        band_run at = {
-            .stage = stage,
-            .band = band,
-            .shape = stage->bands > 1 && band == stage->bands - 1 ? 1 : 0,
-            .strips = {strips, strips + chain->strip_bytes},
-        };
-        run_band(&at, &part, out, &produced);
-    }
-    *ret_consumed = part.frames;
-    *ret_produced = produced;
-    note_strips(chain, stage, part.frames);
+    do_pieces(chain, one_band, &at, stage->bands);
+    *ret_consumed = at.in.frames;
+    *ret_produced = at.produced;
+    note_strips(chain, stage, at.in.frames);
 }

@@ -11,6 +11,7 @@
 
 #define DEFAULT_CACHE_LIMIT     ((uint64_t)512 << 20)
 #define DEFAULT_GAP_TOLERANCE_S 1e-3
+#define MOST_THREADS            64
 #define MOST_NODES              1024
 #define MOST_TILE_FRAMES        ((uint64_t)1 << 24)
 
@@ -67,9 +68,9 @@ static weir_err options_resolve(weir_chain_options *options)
     if (isnan(options->gap_tolerance_s)) {
         options->gap_tolerance_s = DEFAULT_GAP_TOLERANCE_S;
     }
-    if (options->threads != 1) {
-        return weiri_fail(WEIR_E_USAGE, "threads: %llu; this version runs on 1 thread",
-                          (unsigned long long)options->threads);
+    if (options->threads < 1 || options->threads > MOST_THREADS) {
+        return weiri_fail(WEIR_E_USAGE, "threads: %llu; allowed are 1 to %d",
+                          (unsigned long long)options->threads, MOST_THREADS);
     }
     if (options->tile_frames > MOST_TILE_FRAMES && options->tile_frames != WEIR_TILE_NONE) {
         return weiri_fail(WEIR_E_USAGE, "tile: %llu frames; allowed are 1 to %llu, auto and none",

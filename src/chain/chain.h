@@ -22,6 +22,7 @@
 #include <weir/chain.h>
 
 #include "cache/arena.h"
+#include "chain/pool.h"
 #include "unit/unit.h"
 
 typedef struct weiri_node {
@@ -73,7 +74,7 @@ typedef struct weiri_step {
     /* By band: all but the last band have as many channels, so there are two shapes at most. */
     weir_spec band_in[2], band_out[2];
     uint64_t band_state_bytes[2];
-    weiri_unit *units;
+    weiri_unit *units;                     /* one a band, or one a thread */
     uint64_t state_offset, missing_offset; /* in the chain's buffer */
 } weiri_step;
 
@@ -82,6 +83,7 @@ typedef struct weiri_stage {
     int parent;             /* stage, or -1 = the chain's input */
     uint64_t band_channels; /* of all bands but the last */
     int bands;
+    bool by_frame; /* no band, but frames divided among threads */
     weiri_edge edge;
     size_t consumed;    /* frames of the parent's edge taken so far */
     bool more;          /* stopped because its edge was full: ask again */
@@ -129,7 +131,9 @@ struct weir_chain {
     weir_sink **sinks;     /* one an exit, or NULL */
     uint64_t tile_offset, reader_offset, *writer_offsets;
     weir_plan_part *tile_part;
-    uint64_t strip_bytes, strip_offset; /* two strips a thread, one behind the other */
+    uint64_t strip_bytes, strips_bytes,
+        strip_offset; /* of the first strip; of both; one pair a thread */
+    uint64_t pool_offset;
     weir_plan_part *strip_part;
     uint64_t edges_bytes;       /* message-wise: of edges that are there now, as charged */
     weir_plan_part *edges_part; /* and of those at the fullest moment */
@@ -137,6 +141,7 @@ struct weir_chain {
 
     /* running */
     weir_buffer *buffer; /* NULL = not started */
+    weiri_pool *pool;    /* NULL = one thread */
     weiri_edge input_edge;
     weir_message held; /* pull: read, and waiting for the block before it to be taken */
     bool holding;
@@ -175,6 +180,8 @@ uint64_t weiri_stage_out(const weiri_stage *stage, uint64_t frames);
 bool weiri_step_in_place(const weiri_step *step);
 /* One step, one band: nothing but that unit's process. */
 bool weiri_stage_is_plain(const weiri_stage *stage);
+/* How many instances each of its units has. */
+int weiri_stage_instances(const weir_chain *chain, const weiri_stage *stage);
 
 /* bands.c: takes frames from `in` and puts what comes of them into `out`, both all channels wide. */
 void weiri_stage_process(weir_chain *chain,

@@ -40,7 +40,8 @@ static void reset_stage(weir_chain *chain, weiri_stage *stage, bool gap)
             continue;
         }
         step->unfinished = weiri_chain_unfinished(chain, step);
-        for (int band = 0; step->ops->reset != NULL && band < stage->bands; band++) {
+        int instances = step->ops->reset == NULL ? 0 : weiri_stage_instances(chain, stage);
+        for (int band = 0; band < instances; band++) {
             step->ops->reset(&step->units[band]);
         }
     }
@@ -440,7 +441,8 @@ weir_unit_report weir_chain_node_report(const weir_chain *chain, size_t number)
         for (uint64_t i = 0; i < report.channels; i++) {
             report.missing_total += report.missing[i];
         }
-        for (int band = 0; band < chain->stages[step->stage].bands; band++) {
+        int instances = weiri_stage_instances(chain, &chain->stages[step->stage]);
+        for (int band = 0; band < instances; band++) {
             report.saturated += step->units[band].saturated;
         }
         report.unfinished_frames = weiri_chain_unfinished(chain, step);

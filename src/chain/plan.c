@@ -79,7 +79,8 @@ static void choose_capacities(weir_chain *chain, uint64_t tile)
         uint64_t room = working_bytes() / 4 / stage->edge.frame_bytes;
         bool grows = (double)capacity * (double)stage->edge.frame_bytes >
                      (double)before * (double)weir_spec_frame_bytes(stage->first->in);
-        if (!stage->edge.in_place && grows && !whole && capacity > room) {
+        if (!stage->edge.in_place && grows && !whole && !stage->first->columnwise &&
+            capacity > room) {
             capacity = room < 1 ? 1 : room;
         }
         stage->edge.capacity = (size_t)capacity;
@@ -125,10 +126,12 @@ static void lay_step(layout *at, weiri_step *step)
     char name[96];
     snprintf(name, sizeof name, "%d %s", (int)(step - chain->steps) + 1, step->ops->info.name);
     uint64_t before = at->bytes;
-    step->state_offset = add_bytes(at, (step->band_state_bytes[0] + 63) / 64 * 64 *
-                                               (uint64_t)(stage->bands - (stage->bands > 1)) +
-                                           (stage->bands > 1 ? step->band_state_bytes[1] : 0));
-    step->missing_offset = add_bytes(at, step->channels * sizeof(uint64_t));
+    uint64_t copies = (uint64_t)weiri_stage_instances(chain, stage);
+    uint64_t last = stage->bands > 1 ? step->band_state_bytes[1] : step->band_state_bytes[0];
+    step->state_offset =
+        add_bytes(at, (step->band_state_bytes[0] + 63) / 64 * 64 * (copies - 1) + last);
+    step->missing_offset =
+        add_bytes(at, step->channels * sizeof(uint64_t) * (stage->by_frame ? copies : 1));
     weir_plan_part *part = add_part(chain, weiri_arena_text(&chain->plan_arena, name), "unit",
                                     at->bytes - before, &step->spec);
     part->used_bytes = part->bytes;
@@ -159,12 +162,26 @@ static void lay_strips(layout *at)
         most[1] = bytes[1] > most[1] ? bytes[1] : most[1];
     }
     chain->strip_bytes = (most[0] + 63) / 64 * 64;
-    chain->strip_offset = add_bytes(at, most[0]);
-    (void)add_bytes(at, most[1]);
-    if (most[0] > 0) {
-        uint64_t bytes = chain->strip_bytes + (most[1] + 63) / 64 * 64;
+    chain->strips_bytes = chain->strip_bytes + (most[1] + 63) / 64 * 64;
+    uint64_t bytes = chain->strips_bytes * chain->options.threads;
+    chain->strip_offset = add_bytes(at, bytes);
+    if (bytes > 0) {
         chain->strip_part = add_part(chain, "between units", "strips", bytes, NULL);
     }
+}
+
+/* Threads beside the caller's, and their stacks. */
+static void lay_pool(layout *at)
+{
+    weir_chain *chain = at->chain;
+    uint64_t threads = chain->options.threads, bytes = weiri_pool_bytes(threads);
+    char name[48];
+    snprintf(name, sizeof name, "%llu %s", (unsigned long long)threads,
+             threads == 1 ? "thread, the caller's" : "threads, with the caller's");
+    chain->pool_offset = add_bytes(at, bytes);
+    weir_plan_part *part =
+        add_part(chain, weiri_arena_text(&chain->plan_arena, name), "threads", bytes, NULL);
+    part->used_bytes = part->bytes;
 }
 
 static weir_err lay_files(layout *at, uint64_t tile)
@@ -232,7 +249,7 @@ static weir_err lay_out(weir_chain *chain, uint64_t tile)
     if (err != WEIR_OK) {
         return err;
     }
-    add_part(chain, "1 thread, the caller's", "threads", 0, NULL);
+    lay_pool(&at);
     weir_cache_stats stats = {.stats_size = sizeof stats};
     weir_cache_stats_read(chain->cache, &stats);
     /* M7: what libraries of formats hold beside our buffers, as they declared it. */
@@ -264,6 +281,8 @@ static weir_err lay_out(weir_chain *chain, uint64_t tile)
 
 void weiri_chain_unplan(weir_chain *chain)
 {
+    weiri_pool_destroy(chain->pool);
+    chain->pool = NULL;
     for (int i = 0; i < chain->stage_count; i++) {
         weiri_edge_close(chain, &chain->stages[i].edge);
     }
@@ -405,9 +424,10 @@ static weir_err refuse(const weir_chain *chain)
 static void place_step(weir_chain *chain, const weiri_stage *stage, weiri_step *step)
 {
     unsigned char *base = chain->buffer->memory;
-    for (int band = 0; band < stage->bands; band++) {
+    for (int band = 0; band < weiri_stage_instances(chain, stage); band++) {
         int shape = stage->bands > 1 && band == stage->bands - 1 ? 1 : 0;
-        uint64_t first = (uint64_t)band * stage->band_channels;
+        uint64_t first = stage->by_frame ? 0 : (uint64_t)band * stage->band_channels;
+        uint64_t counts = stage->by_frame ? (uint64_t)band * step->channels : first;
         uint64_t state_bytes = (step->band_state_bytes[0] + 63) / 64 * 64;
         weiri_unit *unit = &step->units[band];
         *unit = (weiri_unit){
@@ -416,7 +436,7 @@ static void place_step(weir_chain *chain, const weiri_stage *stage, weiri_step *
             .in = &step->band_in[shape],
             .out = &step->band_out[shape],
             .state = base + step->state_offset + (uint64_t)band * state_bytes,
-            .missing = (uint64_t *)(void *)(base + step->missing_offset) + first,
+            .missing = (uint64_t *)(void *)(base + step->missing_offset) + counts,
             .channels = step->channels - first < stage->band_channels ? step->channels - first
                                                                       : stage->band_channels,
         };
@@ -486,8 +506,17 @@ weir_err weiri_chain_start(weir_chain *chain)
         return err;
     }
     place(chain);
-    err = start_files(chain);
+    if (chain->options.threads > 1) {
+        err = weiri_pool_create(chain->options.threads,
+                                (unsigned char *)chain->buffer->memory + chain->pool_offset,
+                                &chain->pool);
+    }
+    if (err == WEIR_OK) {
+        err = start_files(chain);
+    }
     if (err != WEIR_OK) {
+        weiri_pool_destroy(chain->pool);
+        chain->pool = NULL;
         weir_buffer_unref(chain->buffer);
         chain->buffer = NULL;
     }

@@ -13,7 +13,7 @@
 #include <math.h>
 
 #define BAND_STEP  16 /* a cache line of f32 */
-#define BAND_LEAST 32
+#define BAND_LEAST 16
 static void *get(weir_chain *chain, uint64_t count, size_t size)
 {
     return weiri_arena_get(&chain->plan_arena, (size_t)(count + 1) * size);
@@ -127,9 +127,9 @@ static uint64_t choose_width(const weir_chain *chain, const weiri_stage *stage)
         double bytes = (double)frames * (double)step->frame_bytes;
         widest = bytes > widest ? bytes : widest;
     }
-    double pieces =
-        ceil(widest / (double)WEIRI_STRIP_BYTES * 0.75); /* up to a third more than it is fine */
-    pieces = pieces < (double)chain->options.threads ? (double)chain->options.threads : pieces;
+    double pieces = ceil(widest / (double)WEIRI_STRIP_BYTES * 0.75); /* a third more is fine */
+    double threads = (double)chain->options.threads;
+    pieces = ceil(pieces / threads) * threads;
     uint64_t width = round_up((uint64_t)ceil((double)channels / pieces));
     return width < BAND_LEAST ? BAND_LEAST : width;
 }
@@ -161,6 +161,19 @@ static weir_err plan_shape(weir_chain *chain, weiri_step *step, int shape, uint6
     return err;
 }
 
+/* What has no memory may be divided anywhere: frames of a unit that couples channels, but keeps nothing. */
+static bool divides_by_frame(const weir_chain *chain, const weiri_stage *stage)
+{
+    const uint32_t memory = WEIR_UNIT_STATEFUL | WEIR_UNIT_CHANGES_RATE;
+    return chain->options.threads > 1 && stage->first == stage->last && !has_bands(stage->first) &&
+           (stage->first->ops->info.flags & memory) == 0;
+}
+
+int weiri_stage_instances(const weir_chain *chain, const weiri_stage *stage)
+{
+    return stage->by_frame ? (int)chain->options.threads : stage->bands;
+}
+
 static weir_err cut(weir_chain *chain, weiri_stage *stage)
 {
     uint64_t channels = stage->first->channels, width = channels;
@@ -168,11 +181,13 @@ static weir_err cut(weir_chain *chain, weiri_stage *stage)
         width = choose_width(chain, stage);
         width = width < channels ? width : channels;
     }
+    stage->by_frame = divides_by_frame(chain, stage);
     stage->band_channels = width;
     stage->bands = (int)((channels + width - 1) / width);
     uint64_t last = channels - (uint64_t)(stage->bands - 1) * width;
     for (weiri_step *step = stage->first; step != NULL; step = step->next) {
-        step->units = get(chain, (uint64_t)stage->bands, sizeof *step->units);
+        step->units =
+            get(chain, (uint64_t)weiri_stage_instances(chain, stage), sizeof *step->units);
         if (step->units == NULL) {
             return weiri_fail_prefix(WEIR_E_NOMEM, "bands: ");
         }

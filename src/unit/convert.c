@@ -58,7 +58,7 @@ const weiri_unit_ops weiri_unit_convert = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "convert",
              .summary = "integers to floating point (put in by the chain)",
-             .flags = WEIR_UNIT_ANY_DTYPE},
+             .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COLUMNWISE},
     .plan = convert_plan,
     .process = convert_process,
 };
@@ -87,7 +87,7 @@ const weiri_unit_ops weiri_unit_copy = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "copy",
              .summary = "as it is (put in by the chain)",
-             .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_IN_PLACE},
+             .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE},
     .plan = copy_plan,
     .process = copy_process,
 };

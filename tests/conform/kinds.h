@@ -8,12 +8,14 @@
 
 #include "conform/stream.h"
 
-#define TEST_CHANNELS 13 /* no multiple of any vector's length */
+#define TEST_CHANNELS 37 /* no multiple of any vector's length, and more than a band */
 #define TEST_KINDS    5
 #define TEST_SETTINGS 32
 
-static const char *const test_labels[TEST_CHANNELS] = {"a", "b", "c", "d", "e", "f", "g",
-                                                       "h", "i", "j", "k", "l", "m"};
+static const char *const test_labels[TEST_CHANNELS] = {
+    "a",  "b",  "c",  "d",  "e",  "f",  "g",  "h",  "i",  "j",  "k", "l", "m",
+    "n",  "o",  "p",  "q",  "r",  "s",  "t",  "u",  "v",  "w",  "x", "y", "z",
+    "aa", "ab", "ac", "ad", "ae", "af", "ag", "ah", "ai", "aj", "ak"};
 static const char *const test_metrics[2] = {"min", "max"};
 
 static inline size_t test_kinds(weir_spec *kinds)

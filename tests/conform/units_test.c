@@ -19,13 +19,15 @@ typedef struct fixture {
 } fixture;
 
 /* NULL: the unit does not take such a stream. */
-static weir_chain *make_chain(const fixture *at, uint64_t tile, weir_source *source)
+static weir_chain *
+make_chain_of(const fixture *at, uint64_t tile, uint64_t threads, weir_source *source)
 {
     weir_value settings[TEST_SETTINGS];
     size_t count = test_examples(at->info, settings);
     weir_chain_options options = weir_chain_options_default();
     options.heap = at->heap;
     options.tile_frames = tile;
+    options.threads = threads;
     options.longest_message = FRAMES; /* of WEIR_TILE_NONE */
     weir_chain *chain = NULL;
     int node = 0;
@@ -43,6 +45,11 @@ static weir_chain *make_chain(const fixture *at, uint64_t tile, weir_source *sou
     return chain;
 }
 
+static weir_chain *make_chain(const fixture *at, uint64_t tile, weir_source *source)
+{
+    return make_chain_of(at, tile, 1, source);
+}
+
 /* The whole signal in one push, tile as given. */
 static test_output run_whole(const fixture *at, const test_signal *signal, uint64_t tile)
 {
@@ -57,18 +64,26 @@ static test_output run_whole(const fixture *at, const test_signal *signal, uint6
 
 /* ---- promises ------------------------------------------------------------------------------------ */
 
-/* S1, S7: any cut, any tile, the same bits; the buffer is overwritten after each push. */
+/* S1, S7: any cut, tile and number of threads, the same bits; the buffer is overwritten after each push. */
 static void check_cuts(const fixture *at, const test_signal *signal, const test_output *whole)
 {
     static const struct {
-        uint64_t tile;
+        uint64_t tile, threads;
         size_t cut;
-    } ways[] = {{WEIR_TILE_AUTO, 1}, {1, 700}, {7, 40}, {64, 3}, {4096, 700}, {WEIR_TILE_NONE, 700},
-                {WEIR_TILE_NONE, 40}};
+    } ways[] = {
+        {WEIR_TILE_AUTO, 1, 1},
+        {1, 1, 700},
+        {7, 1, 40},
+        {64, 1, 3},
+        {256, 3, 900},
+        {4096, 2, 700},
+        {WEIR_TILE_NONE, 1, 90},
+        {WEIR_TILE_NONE, 2, 500},
+    };
     test_random random = {at->seed};
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         test_output output = {0};
-        weir_chain *chain = make_chain(at, ways[i].tile, NULL);
+        weir_chain *chain = make_chain_of(at, ways[i].tile, ways[i].threads, NULL);
         test_push(chain, signal, 0, signal->frames, ways[i].cut, 0, 0, &random, &output);
         test_same(whole, &output, "S1");
         test_output_free(&output);

@@ -86,12 +86,14 @@ static weir_chain *random_chain_of(const weir_chain_options *options,
 static weir_chain *random_chain(weir_heap *heap,
                                 uint64_t seed,
                                 uint64_t tile,
+                                uint64_t threads,
                                 const weir_spec *spec,
                                 const weir_plan **ret_plan)
 {
     weir_chain_options options = weir_chain_options_default();
     options.heap = heap;
     options.tile_frames = tile;
+    options.threads = threads;
     return random_chain_of(&options, seed, spec, ret_plan);
 }
 
@@ -130,7 +132,7 @@ static void random_chains(void **state)
         test_signal signal = test_signal_make(spec, 9000, seed + (uint64_t)i);
         uint64_t own = test_random_next(&random);
         const weir_plan *plan = NULL;
-        weir_chain *chain = random_chain(heap, own, WEIR_TILE_AUTO, &spec, &plan);
+        weir_chain *chain = random_chain(heap, own, WEIR_TILE_AUTO, 1, &spec, &plan);
         if (chain != NULL) {
             ran++;
             test_output whole = {0};
@@ -139,7 +141,8 @@ static void random_chains(void **state)
             weir_chain_destroy(chain);
             for (int j = 0; j < 3; j++) {
                 test_output cut = {0};
-                chain = random_chain(heap, own, 1 + test_random_below(&random, 200), &spec, &plan);
+                chain = random_chain(heap, own, 1 + test_random_below(&random, 200),
+                                     1 + test_random_below(&random, 8), &spec, &plan);
                 test_push(chain, &signal, 0, signal.frames, j == 0 ? 1 : 500, 0, 0, &random, &cut);
                 if (whole.frames != cut.frames) {
                     print_error("chain %llu\n", (unsigned long long)own);
@@ -206,7 +209,7 @@ static void message_wise(void **state)
         test_signal signal = test_signal_make(spec, 20000, seed + (uint64_t)i);
         uint64_t own = test_random_next(&random);
         const weir_plan *plan = NULL;
-        weir_chain *chain = random_chain(heap, own, WEIR_TILE_AUTO, &spec, &plan);
+        weir_chain *chain = random_chain(heap, own, WEIR_TILE_AUTO, 1, &spec, &plan);
         test_output tiled = {0};
         if (chain != NULL) {
             ran++;

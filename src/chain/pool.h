@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pool.h: a few threads that do pieces of work together with the caller. Made once, before the first
+ * sample; their stacks lie in memory that the caller gives, so that they are in the plan (M6).
+ */
+#ifndef WEIRI_POOL_H
+#define WEIRI_POOL_H
+
+#include <weir/base.h>
+
+/* Of one thread's stack (M6). The sanitizers keep a megabyte of their own in it. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define WEIRI_POOL_STACK_BYTES ((uint64_t)2 << 20)
+#else
+#define WEIRI_POOL_STACK_BYTES ((uint64_t)256 << 10)
+#endif
+
+typedef struct weiri_pool weiri_pool;
+
+/* Does piece number `piece`; `thread` is 0 for the caller, else 1 .. threads - 1. */
+typedef void (*weiri_pool_fn)(void *user, int piece, int thread);
+
+/* Bytes that a pool of so many threads, the caller among them, lives in. */
+uint64_t weiri_pool_bytes(uint64_t threads);
+
+/* Starts the threads in those bytes (64-byte aligned). They run in the mode of S6. WEIR_E_NOMEM: the
+ * system gives no more threads. */
+weir_err weiri_pool_create(uint64_t threads, void *memory, weiri_pool **ret_pool);
+
+/* Does all pieces (at most 65535), in any order, and returns when all are done. One call at a time. */
+void weiri_pool_run(weiri_pool *pool, weiri_pool_fn run, void *user, int pieces);
+
+/* Ends the threads; the memory is the caller's again. NULL is ignored. */
+void weiri_pool_destroy(weiri_pool *pool);
+
+#endif
