@@ -245,10 +245,11 @@ static weir_err take_row(weiri_reader *reader, csv *in, double *values, bool *re
             return err;
         }
         double number = 0;
-        if (!number_of(in, &number)) {
-            if (ended == END_FILE) {
-                break;
-            }
+        bool is_number = number_of(in, &number);
+        if (ended == END_FILE && (!is_number || (in->field_bytes == 0 && in->columns > 1))) {
+            break; /* cut off within a field, or just before one */
+        }
+        if (!is_number) {
             return weiri_malformed(reader, in->offset + in->at,
                                    "line %llu, column %llu: found \"%.40s\", expected a number",
                                    (unsigned long long)line, (unsigned long long)count + 1,

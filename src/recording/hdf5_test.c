@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * HDF5, with libhdf5's own driver as the other side: what it wrote is read in every layout, what we wrote it
+ * reads; cut anywhere, a file gives its whole rows or one line.
+ */
+#include "recordings.h"
+
+#if defined(__has_include)
+#if __has_include(<hdf5.h>)
+#define H5_USE_110_API
+#include <hdf5.h>
+#define HAVE 1
+#endif
+#endif
+
+#ifndef HAVE
+int main(void)
+{
+    printf("skipped: this build is without HDF5\n");
+    return 0;
+}
+#else
+/* What libhdf5 itself keeps after it refused a cut file. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libhdf5\n";
+}
+
+enum { FRAMES = 1000, CHANNELS = 3 };
+
+static double value_at(uint64_t frame, uint64_t channel)
+{
+    return (double)((frame * 7 + channel * 131) % 20001) - 10000;
+}
+
+typedef struct kind {
+    hid_t type;       /* in the file */
+    hsize_t chunk[2]; /* 0: contiguous */
+    bool packed;
+} kind;
+
+static void make(const kind *of)
+{
+    static double rows[FRAMES][CHANNELS];
+    for (uint64_t t = 0; t < FRAMES; t++) {
+        for (uint64_t c = 0; c < CHANNELS; c++) {
+            rows[t][c] = value_at(t, c);
+        }
+    }
+    const hsize_t shape[2] = {FRAMES, CHANNELS};
+    const double rate = 250;
+    hid_t file = H5Fcreate(own_path("t.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t group = H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(2, shape, NULL), create = H5Pcreate(H5P_DATASET_CREATE);
+    if (of->chunk[0]) {
+        H5Pset_chunk(create, 2, of->chunk);
+    }
+    if (of->packed) {
+        H5Pset_shuffle(create);
+        H5Pset_deflate(create, 4);
+    }
+    hid_t data = H5Dcreate2(group, "x", of->type, space, H5P_DEFAULT, create, H5P_DEFAULT);
+    assert_true(H5Dwrite(data, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) >= 0);
+    hid_t one = H5Screate(H5S_SCALAR), text = H5Tcopy(H5T_C_S1);
+    H5Tset_size(text, H5T_VARIABLE);
+    const char *unit = "mV";
+    hid_t attribute =
+        H5Acreate2(group, "sampling_rate", H5T_IEEE_F32BE, one, H5P_DEFAULT, H5P_DEFAULT);
+    H5Awrite(attribute, H5T_NATIVE_DOUBLE, &rate);
+    H5Aclose(attribute);
+    attribute = H5Acreate2(data, "unit", text, one, H5P_DEFAULT, H5P_DEFAULT);
+    H5Awrite(attribute, text, &unit);
+    H5Aclose(attribute);
+    H5Tclose(text);
+    H5Sclose(one);
+    H5Dclose(data);
+    H5Pclose(create);
+    H5Sclose(space);
+    H5Gclose(group);
+    assert_true(H5Fclose(file) >= 0);
+}
+
+static void read_and_check(const char *path, const char *dataset, const char *channels, int factor)
+{
+    weir_recording_options options = weir_recording_options_default();
+    weir_source *source = NULL;
+    recorded all = {0};
+    options.dataset = dataset;
+    options.channels = channels;
+    assert_ok(weir_recording_open(path, &options, &source));
+    const weir_spec *spec = &source->ops->info(source)->spec;
+    assert_true(spec->rate_hz == 250);
+    assert_string_equal(spec->units[0], "mV");
+    assert_ok(read_source(source, 77, 3, &all));
+    source->ops->close(source);
+    assert_int_equal(all.frames, FRAMES);
+    for (uint64_t t = 0; t < FRAMES; t++) {
+        for (uint64_t c = 0; c < all.columns; c++) {
+            uint64_t channel = channels ? 2 - 2 * c : c;
+            assert_true(all.values[t * all.columns + c] == value_at(t, channel) * factor);
+        }
+    }
+    recorded_free(&all);
+}
+
+static void layouts(void **state)
+{
+    (void)state;
+    const kind kinds[] = {
+        {H5T_STD_I16LE, {0, 0}, false},  {H5T_STD_I16BE, {100, 3}, false},
+        {H5T_STD_I32BE, {333, 2}, true}, {H5T_IEEE_F32LE, {FRAMES, 1}, false},
+        {H5T_IEEE_F64BE, {17, 3}, true}, {H5T_STD_I64LE, {0, 0}, false},
+        {H5T_IEEE_F32BE, {0, 0}, false},
+    };
+    char path[256];
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        make(&kinds[i]);
+        snprintf(path, sizeof path, "%s", own_path("t.h5"));
+        read_and_check(path, NULL, NULL, 1); /* the only one */
+        read_and_check(path, "/g/x", "2,0", 1);
+        snprintf(path, sizeof path, "%s:/g/x", own_path("t.h5"));
+        read_and_check(path, NULL, NULL, 1);
+    }
+    weir_recording_options options = weir_recording_options_default();
+    weir_source *source = NULL;
+    options.dataset = "/g/y";
+    assert_fails(weir_recording_open(own_path("t.h5"), &options, &source), WEIR_E_RECORDING,
+                 "dataset /g/y cannot be opened");
+    /* The library's own memory is declared (M7): a limit below it refuses. */
+    weir_cache *cache = NULL;
+    weir_cache_options limits = weir_cache_options_default();
+    limits.memory_limit = 1 << 20;
+    assert_ok(weir_cache_create(&limits, &cache));
+    options.dataset = NULL;
+    options.cache = cache;
+    assert_fails(weir_recording_open(own_path("t.h5"), &options, &source), WEIR_E_LIMIT,
+                 "memory of its library");
+    weir_cache_destroy(cache);
+}
+
+/* Two segments, 256-byte frames, with a flush in between and after it, as a run has it. */
+static void write_out(bool finish)
+{
+    static float rows[FRAMES][64];
+    static const char *labels[64], *units[64];
+    static char names[64][8];
+    for (int i = 0; i < 64; i++) {
+        snprintf(names[i], sizeof names[i], "E%d", i);
+        labels[i] = names[i];
+        units[i] = "uV";
+    }
+    for (uint64_t t = 0; t < FRAMES; t++) {
+        for (uint64_t c = 0; c < 64; c++) {
+            rows[t][c] = (float)value_at(t, c);
+        }
+    }
+    weir_spec spec = weir_spec_make(WEIR_F32, 500, 64, labels, units);
+    weir_source_info info = {.start_time = "2020-01-02T03:04:05"};
+    weir_output_options options = weir_output_options_default();
+    options.force = true;
+    weir_sink *sink = NULL;
+    assert_ok(weir_recording_create(own_path("o.h5"), &options, &sink));
+    uint64_t bytes = 0;
+    assert_ok(sink->ops->plan(sink, &spec, &bytes));
+    void *memory = malloc((size_t)bytes);
+    assert_ok(sink->ops->start(sink, &spec, &info, "- abs\n", memory));
+    for (size_t t = 0; t < FRAMES; t += 50) {
+        weir_message block = {.spec = &spec, .data = rows[t], .frames = 50};
+        block.segment = t >= 600;
+        block.segment_start_ns = t >= 600 ? INT64_C(5000000000) : 0;
+        block.first_index = (int64_t)(t >= 600 ? t - 600 : t);
+        assert_ok(sink->ops->write(sink, &block));
+        if (t % 150 == 0) {
+            assert_ok(sink->ops->flush(sink));
+        }
+    }
+    if (finish) {
+        assert_ok(sink->ops->finish(sink));
+    }
+    sink->ops->close(sink);
+    free(memory);
+}
+
+static void what_is_written(void **state)
+{
+    (void)state;
+    static float rows[FRAMES][64];
+    for (int finish = 0; finish < 2; finish++) {
+        write_out(finish);
+        hid_t file = H5Fopen(own_path(finish ? "o.h5" : "o.h5.part"), H5F_ACC_RDONLY, H5P_DEFAULT);
+        assert_true(file >= 0);
+        hid_t data = H5Dopen2(file, "data", H5P_DEFAULT), space = H5Dget_space(data);
+        assert_int_equal(H5Sget_simple_extent_npoints(space), FRAMES * 64);
+        assert_true(H5Dread(data, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) >= 0);
+        for (uint64_t i = 0; i < FRAMES * 64; i++) {
+            assert_true(rows[i / 64][i % 64] == (float)value_at(i / 64, i % 64));
+        }
+        H5Sclose(space);
+        H5Dclose(data);
+        H5Fclose(file);
+    }
+    unlink(own_path("o.h5.json")); /* the file says it by itself */
+    weir_source *source = NULL;
+    assert_ok(weir_recording_open(own_path("o.h5"), NULL, &source));
+    const weir_source_info *info = source->ops->info(source);
+    assert_true(info->spec.rate_hz == 500);
+    assert_string_equal(info->spec.dims[1].labels[63], "E63");
+    assert_string_equal(info->spec.units[0], "uV");
+    assert_string_equal(info->start_time, "2020-01-02T03:04:05");
+    assert_int_equal(info->segment_count, 2);
+    assert_int_equal(info->segments[0].frames, 600);
+    assert_int_equal(info->segments[1].start_ns, INT64_C(5000000000));
+    source->ops->close(source);
+}
+
+static void cuts(void **state)
+{
+    (void)state;
+    static unsigned char bytes[1 << 20];
+    write_out(true);
+    FILE *file = fopen(own_path("o.h5"), "rb");
+    size_t count = fread(bytes, 1, sizeof bytes, file), read = 0;
+    fclose(file);
+    unlink(own_path("o.h5.json"));
+    assert_true(count < sizeof bytes);
+    for (size_t cut = count - 1; cut > 100; cut -= cut / 10 + 1) {
+        file = fopen(own_path("c.h5"), "wb");
+        fwrite(bytes, 1, cut, file);
+        fclose(file);
+        weir_recording_options options = weir_recording_options_default();
+        options.rate_hz = 500;
+        weir_source *source = NULL;
+        recorded all = {0};
+        weir_err err = weir_recording_open(own_path("c.h5"), &options, &source);
+        if (err == WEIR_OK) {
+            read++;
+            assert_ok(read_source(source, 64, 0, &all));
+            assert_true(all.frames <= FRAMES && source->ops->info(source)->notice_count > 0);
+            for (uint64_t i = 0; i < all.frames * all.columns; i++) {
+                assert_true(all.values[i] == value_at(i / 64, i % 64));
+            }
+            source->ops->close(source);
+            recorded_free(&all);
+        } else {
+            assert_null(strchr(weir_err_detail(), '\n'));
+        }
+    }
+    assert_true(read > 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layouts),
+        cmocka_unit_test(what_is_written),
+        cmocka_unit_test(cuts),
+    };
+    H5dont_atexit(); /* after a cut file it would not come to an end */
+    const weir_format_info *format = weir_formats();
+    while (format->name && strcmp(format->name, "hdf5") != 0) {
+        format++;
+    }
+    if (format->name == NULL || !format->reads) {
+        printf("skipped: this build is without HDF5\n");
+        return 0;
+    }
+    return cmocka_run_group_tests_name("hdf5", tests, NULL, own_folder_remove);
+}
+#endif
