@@ -177,7 +177,7 @@ static void mistakes_are_one_line_with_a_place(void **state)
         {"tile: 1.5\nchain: [abs]\n", "c.yaml:1:1: tile: ", "whole"},
         {"threads: 0\nchain: [abs]\n", "c.yaml:1:1: threads: ", "from 1"},
         {"threads: .nan\nchain: [abs]\n", "c.yaml:1:1: threads: ", "from 1"},
-        {"threads: 64\nchain: [abs]\n", "c.yaml", "threads"},
+        {"threads: 65\nchain: [abs]\n", "c.yaml", "threads"},
         {"gap_tolerance: 3 Hz\nchain: [abs]\n", "c.yaml:1:1: gap_tolerance: ", "Hz"},
         {"gap_tolerance: -1\nchain: [abs]\n", "c.yaml:1:1: gap_tolerance: ", "-1"},
         {"chain:\n  - butterwort: {}\n", "c.yaml:2:5: ", "butterworth"},

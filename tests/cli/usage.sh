@@ -16,7 +16,7 @@ refused 2 "--rate" "$WEIR" run c.yaml "$input" --rate 0
 refused 2 "--memory-limit" "$WEIR" run c.yaml "$input" --memory-limit 3Hz
 refused 2 "--memory-limit" "$WEIR" run c.yaml "$input" --memory-limit -1
 refused 2 "--tile" "$WEIR" run c.yaml "$input" --tile some
-refused 2 "threads" "$WEIR" run c.yaml "$input" --threads 64
+refused 2 "threads" "$WEIR" run c.yaml "$input" --threads 65
 refused 2 "--message-frames" "$WEIR" run c.yaml "$input" --message-frames 0
 refused 2 "exclude each other" "$WEIR" run c.yaml "$input" --message-frames 3 --message-lengths c.yaml
 refused 2 "longest message" "$WEIR" run c.yaml "$input" --tile none -o clean/out.npy

@@ -12,13 +12,15 @@
 #define TEXT    8192
 
 static const double freqs[3] = {1.5, 20.25, 300.125};
-static const char *const units[TEST_CHANNELS] = {"uV", "uV", "uV", "uV", "uV", "uV", "uV",
-                                                 "uV", "uV", "uV", "uV", "uV", "uV"};
+static const char *units[TEST_CHANNELS];
 
 /* The kinds that all tests share, here with units and a name, and one with an axis of numbers. */
 static size_t make_kinds(weir_spec *kinds)
 {
     size_t count = test_kinds(kinds);
+    for (size_t i = 0; i < TEST_CHANNELS; i++) {
+        units[i] = "uV";
+    }
     kinds[count] = weir_spec_make(WEIR_F32, 30000.0, TEST_CHANNELS, test_labels, units);
     kinds[count].dim_count = 3;
     kinds[count].dims[2] = (weir_axis){.name = "freq", .unit = "Hz", .size = 3, .values = freqs};
