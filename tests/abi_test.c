@@ -249,6 +249,7 @@ static const row layout[] = {
     FIELD(weir_recording_options, gap_tolerance_s, 88),
     FIELD(weir_recording_options, counts, 96),
     FIELD(weir_recording_options, dataset, 104),
+    FIELD(weir_recording_options, dataset, 104),
     SIZE(weir_output_options, 32),
     FIELD(weir_output_options, options_size, 0),
     FIELD(weir_output_options, cache, 8),

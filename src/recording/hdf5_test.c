@@ -113,7 +113,7 @@ static void layouts(void **state)
         {H5T_IEEE_F64BE, {17, 3}, true}, {H5T_STD_I64LE, {0, 0}, false},
         {H5T_IEEE_F32BE, {0, 0}, false},
     };
-    char path[256];
+    char path[300];
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         make(&kinds[i]);
         snprintf(path, sizeof path, "%s", own_path("t.h5"));
