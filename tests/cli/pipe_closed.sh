@@ -14,6 +14,11 @@ run() {
 }
 run plan c.yaml "$input"
 run run c.yaml "$input" --quiet -o - --format raw
+run run c.yaml "$input" --quiet -o - --format csv
+for format in npy wav hdf5; do # which a pipe cannot hold, whether this build has them or not
+    status 2 "$WEIR" run c.yaml "$input" --quiet -o - --format $format
+    [ "$(wc -l <err)" -eq 1 ] || fail "not one line: $(cat err)"
+done
 if [ -w /dev/full ]; then
     for command in "plan c.yaml $input" "plan c.yaml $input --json" "info $input" units "units log" --version --help; do
         got=0
