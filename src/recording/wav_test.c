@@ -5,6 +5,8 @@
  */
 #include "recordings.h"
 
+#include "recording/wav.h"
+
 enum { FRAMES = 20, CHANNELS = 2 };
 
 typedef struct made {
@@ -264,13 +266,27 @@ static void what_is_written(void **state)
     }
 }
 
+/* Past 4 GiB the same head says RF64, with 64-bit sizes where the JUNK chunk was. */
+static void long_files(void **state)
+{
+    (void)state;
+    const weir_spec spec = weir_spec_make(WEIR_F32, 8000, 2, NULL, NULL);
+    const uint64_t frames = UINT64_C(1) << 30;
+    unsigned char bytes[WEIRI_HEAD_BYTES];
+    size_t count = weiri_wav_head_bytes(&spec);
+    weiri_wav_head(&spec, frames, (char *)bytes, count);
+    assert_memory_equal(bytes, "RF64\xff\xff\xff\xffWAVEds64", 16);
+    assert_int_equal(number_at(bytes, 20, 8), frames * 8 + count - 8);
+    assert_int_equal(number_at(bytes, 28, 8), frames * 8);
+    assert_int_equal(number_at(bytes, 36, 8), frames);
+    assert_int_equal(number_at(bytes, 112, 4), 0xffffffff);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(codings),
-        cmocka_unit_test(sizes),
-        cmocka_unit_test(damage),
-        cmocka_unit_test(what_is_written),
+        cmocka_unit_test(codings),         cmocka_unit_test(sizes),      cmocka_unit_test(damage),
+        cmocka_unit_test(what_is_written), cmocka_unit_test(long_files),
     };
     return cmocka_run_group_tests_name("wav", tests, NULL, own_folder_remove);
 }
