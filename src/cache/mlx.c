@@ -94,9 +94,11 @@ static uint64_t size(const weiri_policy *policy, size_t bytes)
     return good == SIZE_MAX ? UINT64_MAX : good;
 }
 
+/* The range is of what is asked of the heap; what the heap adds (a header, up to a page) comes on top. */
 static uint64_t serves(const weiri_policy *policy, uint64_t charged)
 {
-    return reuse_end(policy, (size_t)charged) - 1;
+    uint64_t added = size(policy, (size_t)1 << 20) - ((uint64_t)1 << 20);
+    return reuse_end(policy, (size_t)charged) - 1 + added;
 }
 
 static void remove_idle(mlx *m, weiri_record *record)
