@@ -94,11 +94,16 @@ static uint64_t size(const weiri_policy *policy, size_t bytes)
     return good == SIZE_MAX ? UINT64_MAX : good;
 }
 
-/* The range is of what is asked of the heap; what the heap adds (a header, up to a page) comes on top. */
+/* The largest cached size that is ever taken for a request so charged, as the heap charges it: the last below
+ * the end of the range that is a rounded one. */
 static uint64_t serves(const weiri_policy *policy, uint64_t charged)
 {
-    uint64_t added = size(policy, (size_t)1 << 20) - ((uint64_t)1 << 20);
-    return reuse_end(policy, (size_t)charged) - 1 + added;
+    size_t last = reuse_end(policy, (size_t)charged) - 1, page = page_of(policy);
+    if (round_up(policy, last) > last && last >= page) {
+        last = last / page * page;
+    }
+    size_t good = policy->heap->ops->good_size(policy->heap, last);
+    return good == SIZE_MAX ? UINT64_MAX : good;
 }
 
 static void remove_idle(mlx *m, weiri_record *record)

@@ -75,7 +75,7 @@ ends() {
 
     # A full disk: exit 7, one line that says where, and what is there can be read.
     mkdir disk
-    if ! mount -t tmpfs -o size=6m weir-test disk 2>/dev/null; then
+    if ! mount -t tmpfs -o "size=${disk_mib:-6}m" weir-test disk 2>/dev/null; then
         echo "skipped: the full disk (a tmpfs cannot be mounted here)"
         return 0
     fi

@@ -106,7 +106,9 @@ static void check_plan(weir_chain *chain, const weir_plan *plan, uint64_t seed, 
     for (size_t i = 0; i < plan->part_count; i++) {
         const weir_plan_part *part = &plan->parts[i];
         sum += part->bytes;
-        if (enough && part->used_bytes * 10 < part->bytes * 8) {
+        /* What reuse may waste is in the plan of whole messages, and comes or not by their order. */
+        bool by_chance = strcmp(part->kind, "messages") == 0;
+        if (enough && !by_chance && part->used_bytes * 10 < part->bytes * 8) {
             print_error("M6: chain %llu: %s %s uses %llu of %llu B\n", (unsigned long long)seed,
                         part->name, part->kind, (unsigned long long)part->used_bytes,
                         (unsigned long long)part->bytes);
