@@ -144,7 +144,7 @@ static void write_out(bool finish)
 {
     static float rows[FRAMES][64];
     static const char *labels[64], *units[64];
-    static char names[64][8];
+    static char names[64][16];
     for (int i = 0; i < 64; i++) {
         snprintf(names[i], sizeof names[i], "E%d", i);
         labels[i] = names[i];
