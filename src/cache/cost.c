@@ -25,14 +25,33 @@ uint64_t weiri_cost_buffer(const weir_cache *cache, size_t bytes, size_t largest
     return served < most ? served : most > good ? most : good;
 }
 
+/* Slabs that are lacking for so many more records. */
+static uint64_t slabs_for(weir_cache *cache, uint64_t buffers)
+{
+    uint64_t a_slab = (WEIRI_SLAB_BYTES - sizeof(weiri_slab)) / sizeof(weiri_record);
+    uint64_t wanted = buffers * cache->policy->ops->records, free_now = cache->records.free_count;
+    return wanted > free_now ? (wanted - free_now + a_slab - 1) / a_slab : 0;
+}
+
 uint64_t weiri_cost_records(weir_cache *cache, uint64_t buffers)
 {
     const weiri_policy_ops *ops = cache->policy->ops;
+    weiri_lock_take(&cache->lock);
+    uint64_t slabs = slabs_for(cache, buffers) + (ops->cuts ? SLABS_OF_FREE_RUNS : 0);
+    weiri_lock_give(&cache->lock);
+    return slabs * cache->slab_charged;
+}
+
+void weiri_cost_keep(weir_cache *cache, uint64_t buffers)
+{
+    if (cache->policy->ops->cuts) {
+        return;
+    }
     uint64_t a_slab = (WEIRI_SLAB_BYTES - sizeof(weiri_slab)) / sizeof(weiri_record);
     weiri_lock_take(&cache->lock);
-    uint64_t free_now = cache->records.free_count;
+    const weiri_records *records = &cache->records;
+    uint64_t most =
+        records->used_count + records->free_count + slabs_for(cache, buffers) * a_slab;
+    cache->max_buffers = most < cache->max_buffers ? most : cache->max_buffers;
     weiri_lock_give(&cache->lock);
-    uint64_t wanted = buffers * ops->records;
-    uint64_t slabs = wanted > free_now ? (wanted - free_now + a_slab - 1) / a_slab : 0;
-    return (slabs + (ops->cuts ? SLABS_OF_FREE_RUNS : 0)) * cache->slab_charged;
 }

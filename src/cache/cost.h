@@ -15,4 +15,8 @@ uint64_t weiri_cost_buffer(const weir_cache *cache, size_t bytes, size_t largest
 /* Most that book-keeping grows by, so that so many more buffers can be live. */
 uint64_t weiri_cost_records(weir_cache *cache, uint64_t buffers);
 
+/* Keeps book-keeping to what weiri_cost_records said of so many more: from here on idle buffers, which
+ * have records too, go before another slab is made. */
+void weiri_cost_keep(weir_cache *cache, uint64_t buffers);
+
 #endif

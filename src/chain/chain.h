@@ -135,6 +135,7 @@ struct weir_chain {
         strip_offset; /* of the first strip; of both; one pair a thread */
     uint64_t pool_offset;
     weir_plan_part *strip_part;
+    uint64_t edges_most;        /* message-wise: most of them at once, and idle ones, that have records */
     uint64_t edges_bytes;       /* message-wise: of edges that are there now, as charged */
     weir_plan_part *edges_part; /* and of those at the fullest moment */
     weir_plan_part *idle_part;  /* kept for reuse; NULL = only where the plan has room */
@@ -194,7 +195,7 @@ void weiri_stage_process(weir_chain *chain,
 /* messages.c: what edges take at once when the longest message passes, and the records for them. */
 void weiri_messages_plan(weir_chain *chain, uint64_t *ret_edges, uint64_t *ret_records);
 /* What may be kept for reuse beside a plan of so much. */
-uint64_t weiri_messages_idle(const weir_chain *chain, uint64_t total);
+uint64_t weiri_messages_idle(weir_chain *chain, uint64_t total, uint64_t *ret_records);
 /* Takes what the stage makes of so many frames from the cache; room in frames. WEIR_E_LIMIT, WEIR_E_NOMEM. */
 weir_err weiri_edge_open(weir_chain *chain, weiri_stage *stage, size_t frames_in, size_t *ret_room);
 /* Gives it back. Tiled: nothing. */

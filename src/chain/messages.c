@@ -13,6 +13,9 @@
 #include "cache/cost.h"
 #include "chain/chain.h"
 
+/* Idle buffers have records, planned as if each were of so many bytes: under 1 %. Smaller ones go sooner. */
+#define IDLE_EACH ((uint64_t)16 << 10)
+
 static uint64_t edge_bytes(const weiri_stage *stage)
 {
     uint64_t bytes = 0;
@@ -87,17 +90,27 @@ void weiri_messages_plan(weir_chain *chain, uint64_t *ret_edges, uint64_t *ret_r
             visit(&w, i);
         }
     }
+    chain->edges_most = w.most;
     *ret_edges = w.fullest;
     *ret_records = weiri_cost_records(chain->cache, w.most + 1);
 }
 
-uint64_t weiri_messages_idle(const weir_chain *chain, uint64_t total)
+uint64_t weiri_messages_idle(weir_chain *chain, uint64_t total, uint64_t *ret_records)
 {
     uint64_t limit = chain->options.memory_limit;
     weir_cache_stats stats = {.stats_size = sizeof stats};
     weir_cache_stats_read(chain->cache, &stats);
     uint64_t left = limit == WEIR_NO_LIMIT || limit < total ? 0 : limit - total;
-    return stats.cache_limit_bytes < left ? stats.cache_limit_bytes : left;
+    uint64_t idle = stats.cache_limit_bytes < left ? stats.cache_limit_bytes : left;
+    uint64_t live = chain->edges_most + 1, kept = idle / IDLE_EACH;
+    uint64_t records = weiri_cost_records(chain->cache, live + kept) -
+                       weiri_cost_records(chain->cache, live);
+    if (records > left) {
+        kept = records = 0;
+    }
+    chain->edges_most += kept;
+    *ret_records = records;
+    return idle < left - records ? idle : left - records;
 }
 
 /* ---- running ------------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cache/cache.h"
+#include "cache/cost.h"
 
 /* A tile goes through the whole chain before the next: input, edges, strips and states should be found in
  * L2 by the next stage. The rest of it is for coefficients, code and the neighbours: with 9/16 a tile of 256
@@ -266,10 +267,13 @@ static weir_err lay_out(weir_chain *chain, uint64_t tile)
     chain->buffer_bytes = at.bytes;
     uint64_t cost = weiri_cache_cost(chain->cache, (size_t)at.bytes);
     chain->plan.total_bytes = stats.held_bytes - stats.idle_bytes + cost + edges + edge_records;
+    uint64_t idle = 0, idle_records = 0;
+    if (weiri_chain_is_whole(chain)) {
+        idle = weiri_messages_idle(chain, chain->plan.total_bytes, &idle_records);
+        chain->plan.total_bytes += idle_records;
+    }
     records->bytes = records->used_bytes =
         chain->plan.total_bytes - at.bytes - edges - stats.charged_bytes;
-    uint64_t idle =
-        weiri_chain_is_whole(chain) ? weiri_messages_idle(chain, chain->plan.total_bytes) : 0;
     if (idle > 0) {
         chain->idle_part = add_part(chain, "kept for reuse", "idle", 0, NULL);
         chain->idle_part->bytes = idle;
@@ -502,6 +506,9 @@ weir_err weiri_chain_start(weir_chain *chain)
     weir_err err = weir_cache_limit_held(chain->cache, limit);
     if (err == WEIR_OK) {
         err = weir_cache_take(chain->cache, (size_t)chain->buffer_bytes, &chain->buffer);
+    }
+    if (err == WEIR_OK && weiri_chain_is_whole(chain)) {
+        weiri_cost_keep(chain->cache, chain->edges_most); /* M6 */
     }
     if (err != WEIR_OK) {
         return err;

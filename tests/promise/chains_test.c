@@ -108,7 +108,9 @@ static void check_plan(weir_chain *chain, const weir_plan *plan, uint64_t seed, 
         sum += part->bytes;
         /* What reuse may waste is in the plan of whole messages, and comes or not by their order. */
         bool by_chance = strcmp(part->kind, "messages") == 0;
-        if (enough && !by_chance && part->used_bytes * 10 < part->bytes * 8) {
+        /* An edge of a few windows may have met one fewer than come at most. */
+        uint64_t one = part->capacity_frames > 0 ? part->bytes / part->capacity_frames : 0;
+        if (enough && !by_chance && (part->used_bytes + one) * 10 < part->bytes * 8) {
             print_error("M6: chain %llu: %s %s uses %llu of %llu B\n", (unsigned long long)seed,
                         part->name, part->kind, (unsigned long long)part->used_bytes,
                         (unsigned long long)part->bytes);
