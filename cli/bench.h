@@ -76,6 +76,20 @@ int bench_peer_run(const char *folder,
                    char *version,
                    size_t size);
 
+/* Runs a program and reads the JSON that it prints: 0 and the caller's, or the exit status after a line was
+ * said. `seconds`: that it takes, about. */
+int bench_program_run(const char *path,
+                      const char *const *arguments,
+                      unsigned seconds,
+                      json_t **ret_printed);
+
+/* ---- bench_kernels.c ---- */
+
+/* Kernels beside the machine's limits, `seconds` for each, those with the word in their name (NULL = all): 0
+ * and the caller's, NULL where the program is not in the folder; or the exit status after a line was said. */
+int bench_kernels_run(const char *folder, const char *word, double seconds, json_t **ret_kernels);
+void bench_kernels_print(const json_t *kernels);
+
 /* ---- weir bench memory: one row, in a process of its own ----------------------------------------- */
 
 enum {

@@ -53,19 +53,59 @@ const char *bench_peer_missing(const char *folder, const bench_peer *peer)
 }
 
 /* In the child: never returns. */
-static void become(const char *path, const bench_peer *peer, double seconds, int out)
+static void become(const char *path, const char *const *arguments, unsigned seconds, int out)
 {
-    char channels[24], frames[24], rate[24], time[24];
-    snprintf(channels, sizeof(channels), "%d", BENCH_CHANNELS);
-    snprintf(frames, sizeof(frames), "%d", BENCH_FRAMES);
-    snprintf(rate, sizeof(rate), "%d", (int)BENCH_RATE_HZ);
-    snprintf(time, sizeof(time), "%d.%03d", (int)seconds, (int)(seconds * 1000) % 1000);
+    char *words[16];
+    size_t count = 0;
+    words[count++] = (char *)(uintptr_t)path;
+    for (; *arguments != NULL && count < 15; arguments++)
+        words[count++] = (char *)(uintptr_t)*arguments;
+    words[count] = NULL;
     int null = open("/dev/null", O_RDONLY);
     dup2(null, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
-    alarm(120 + (unsigned)seconds); /* one that hangs is ended; the alarm outlives exec */
-    execl(path, path, channels, frames, rate, time, peer->precision, (char *)NULL);
+    alarm(120 + seconds); /* one that hangs is ended; the alarm outlives exec */
+    execv(path, words);
     _exit(127);
+}
+
+int bench_program_run(const char *path,
+                      const char *const *arguments,
+                      unsigned seconds,
+                      json_t **ret_printed)
+{
+    size_t filled = 0, size = 1 << 18; /* more is not ours */
+    char *text = cli_alloc(size, 1);
+    int ends[2], state = 0;
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        free(text);
+        return cli_fail(1, "%s: %s", path, strerror(errno));
+    }
+    pid_t child = fork();
+    if (child == 0)
+        become(path, arguments, seconds, ends[1]);
+    close(ends[1]);
+    while (filled < size - 1) {
+        ssize_t got = read(ends[0], text + filled, size - 1 - filled);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        filled += (size_t)got;
+    }
+    close(ends[0]);
+    while (child > 0 && waitpid(child, &state, 0) < 0 && errno == EINTR)
+        continue;
+    int status = 0;
+    json_t *json = NULL;
+    if (child < 0 || !WIFEXITED(state) || WEXITSTATUS(state) != 0)
+        status = cli_stop ? 130 : cli_fail(1, "%s did not run to its end", path);
+    else if ((json = json_loadb(text, filled, 0, NULL)) == NULL)
+        status = cli_fail(1, "%s printed no JSON: %.80s", path, text);
+    free(text);
+    if (status == 0)
+        *ret_printed = json;
+    return status;
 }
 
 int bench_peer_run(const char *folder,
@@ -75,37 +115,23 @@ int bench_peer_run(const char *folder,
                    char *version,
                    size_t size)
 {
-    char path[PATH_MAX + 64], line[4096];
-    size_t filled = 0;
-    int ends[2], state = 0;
+    char path[PATH_MAX + 64], channels[24], frames[24], rate[24], time[24];
+    json_t *json = NULL;
     snprintf(path, sizeof(path), "%s/%s", folder, peer->program);
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return cli_fail(1, "%s: %s", peer->title, strerror(errno));
-    pid_t child = fork();
-    if (child == 0)
-        become(path, peer, seconds, ends[1]);
-    close(ends[1]);
-    while (filled < sizeof(line) - 1) {
-        ssize_t got = read(ends[0], line + filled, sizeof(line) - 1 - filled);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        filled += (size_t)got;
-    }
-    line[filled] = 0;
-    close(ends[0]);
-    while (child > 0 && waitpid(child, &state, 0) < 0 && errno == EINTR)
-        continue;
-    if (child < 0 || !WIFEXITED(state) || WEXITSTATUS(state) != 0)
-        return cli_stop ? 130 : cli_fail(1, "%s did not run to its end", path);
-    json_t *json = json_loads(line, 0, NULL);
+    snprintf(channels, sizeof(channels), "%d", BENCH_CHANNELS);
+    snprintf(frames, sizeof(frames), "%d", BENCH_FRAMES);
+    snprintf(rate, sizeof(rate), "%d", (int)BENCH_RATE_HZ);
+    snprintf(time, sizeof(time), "%d.%03d", (int)seconds, (int)(seconds * 1000) % 1000);
+    const char *arguments[] = {channels, frames, rate, time, peer->precision, NULL};
+    int status = bench_program_run(path, arguments, (unsigned)seconds, &json);
+    if (status != 0)
+        return status;
     double x = json_number_value(json_object_get(json, "x_real_time"));
     const char *text = json_string_value(json_object_get(json, "version"));
     snprintf(version, size, "%s", text ? text : "");
     json_decref(json);
     if (!(x > 0))
-        return cli_fail(1, "%s printed no measurement: %.80s", path, line);
+        return cli_fail(1, "%s printed no measurement", path);
     *ret_x_real_time = x;
     return 0;
 }

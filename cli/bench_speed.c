@@ -12,7 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum { MOST_RUNS = 16, MOST_ROUNDS = 101, OPT_ROUNDS = 0x400, OPT_SECONDS, OPT_PEERS };
+enum { MOST_RUNS = 16, MOST_ROUNDS = 101, OPT_ROUNDS = 0x400, OPT_SECONDS, OPT_PEERS, OPT_KERNELS };
 
 /* One line of the table: what is run in each round. */
 typedef struct entry {
@@ -29,7 +29,9 @@ typedef struct bench {
     uint64_t rounds;
     double seconds;
     const char *peers; /* folder */
-    bool json;
+    bool json, only_kernels;
+    const char *word; /* of the kernels wanted; NULL = all */
+    json_t *kernels;  /* NULL = the program is not there */
     char folder[PATH_MAX];
     float *samples;
     size_t count;
@@ -158,6 +160,12 @@ static int run(bench *b)
     if (shown)
         fputs("\r\033[K", stderr);
     return status;
+}
+
+static int run_kernels(bench *b)
+{
+    return bench_kernels_run(b->folder, b->word, fmin(0.3, b->seconds * (double)b->rounds / 10),
+                             &b->kernels);
 }
 
 /* The first entry of a work: weir's own. */
@@ -298,6 +306,8 @@ static void print(const bench *b)
     print_speed(b, "chain", "The chain of examples/spike_band_power.yaml");
     print_speed(b, "filter", "Its filter alone (Butterworth band-pass, 4 sections)");
     print_units(b);
+    if (b->kernels)
+        bench_kernels_print(b->kernels);
     print_memory(b);
     for (size_t i = 0; i < b->skipped_count; i++)
         printf("%sleft out: %s: %s\n", i == 0 ? "\n" : "", b->skipped[i]->title, b->reasons[i]);
@@ -332,6 +342,14 @@ static json_t *rows_json(const bench *b)
     return rows;
 }
 
+static void add_kernels(const bench *b, json_t *json)
+{
+    if (b->kernels == NULL)
+        return;
+    json_object_set(json, "limits", json_object_get(b->kernels, "limits"));
+    json_object_set(json, "kernels", json_object_get(b->kernels, "kernels"));
+}
+
 static json_t *bench_json(const bench *b)
 {
     char text[128];
@@ -362,7 +380,7 @@ static json_t *bench_json(const bench *b)
     json_t *chain = json_array();
     for (size_t i = 0; i < BENCH_UNITS; i++)
         json_array_append_new(chain, json_string(bench_units[i]));
-    return json_pack(
+    json_t *json = json_pack(
         "{s:{s:o, s:I, s:s, s:s}, s:o, s:{s:i, s:i, s:f, s:I, s:f}, s:o, s:o, s:o, s:o, s:o}",
         "machine", "processor", cli_json_text(text), "cores",
         (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "simd", vectors(), "system", system.release,
@@ -370,6 +388,8 @@ static json_t *bench_json(const bench *b)
         BENCH_FRAMES, "rate_hz", BENCH_RATE_HZ, "rounds", (json_int_t)b->rounds, "seconds",
         b->seconds, "chain", chain, "rows", rows_json(b), "units", units, "memory", memory,
         "skipped", skipped);
+    add_kernels(b, json);
+    return json;
 }
 
 /* ---- the command ------------------------------------------------------------------------------- */
@@ -378,6 +398,8 @@ static const struct argp_option options[] = {
     {"rounds", OPT_ROUNDS, "N", 0, "turns that everything gets; default 5", 0},
     {"seconds", OPT_SECONDS, "S", 0, "length of one measurement; default 1", 0},
     {"peers", OPT_PEERS, "DIR", 0, "where the peers' programs are; default: bench beside weir", 0},
+    {"kernels", OPT_KERNELS, "WORD", OPTION_ARG_OPTIONAL,
+     "kernels beside the machine's limits alone; those with WORD in their name", 0},
     {"json", CLI_OPT_JSON, NULL, 0, "print JSON", 0},
     {0},
 };
@@ -397,12 +419,46 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case OPT_PEERS:
         b->peers = text;
         return 0;
+    case OPT_KERNELS:
+        b->only_kernels = true;
+        b->word = text;
+        return 0;
     case CLI_OPT_JSON:
         b->json = true;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
+}
+
+static int kernels_alone(bench *b)
+{
+    int status = run_kernels(b);
+    if (status == 0 && b->kernels == NULL)
+        status = cli_fail(1, "%s/kernels is not there (make bench builds it)", b->folder);
+    if (status != 0)
+        return status;
+    if (b->json)
+        return cli_json_print(json_incref(b->kernels), 0);
+    bench_kernels_print(b->kernels);
+    return 0;
+}
+
+static int everything(bench *b)
+{
+    b->samples = cli_alloc((size_t)BENCH_LONGEST * BENCH_CHANNELS, sizeof(float));
+    bench_noise(b->samples);
+    list(b);
+    int status = run(b);
+    if (status == 0)
+        status = run_kernels(b);
+    if (status == 0 && b->json)
+        status = cli_json_print(bench_json(b), 0);
+    else if (status == 0)
+        print(b);
+    if (status == 0 && !same_plans(b))
+        status = cli_fail(1, "the plan depends on the lengths of messages");
+    return status;
 }
 
 int bench_speed_command(int argc, char **argv)
@@ -428,19 +484,11 @@ int bench_speed_command(int argc, char **argv)
         else
             bench_peers_folder(b->folder, sizeof(b->folder));
         cli_signals_set();
-        b->samples = cli_alloc((size_t)BENCH_LONGEST * BENCH_CHANNELS, sizeof(float));
-        bench_noise(b->samples);
-        list(b);
-        status = run(b);
-        if (status == 0 && b->json)
-            status = cli_json_print(bench_json(b), 0);
-        else if (status == 0)
-            print(b);
-        if (status == 0 && !same_plans(b))
-            status = cli_fail(1, "the plan depends on the lengths of messages");
+        status = b->only_kernels ? kernels_alone(b) : everything(b);
     }
     for (size_t i = 0; i < b->skipped_count; i++)
         free(b->reasons[i]);
+    json_decref(b->kernels);
     free(b->samples);
     free(b);
     return cli_finish(status);
