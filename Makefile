@@ -13,7 +13,7 @@ PREFIX ?= /usr/local
 OUT    ?= out
 export BUILD JOBS OUT RECORDING CHAIN ARGS CMAKE_FLAGS
 
-.PHONY: build command run test bench install sanitize format docs clean help
+.PHONY: build command run test bench counts install sanitize format docs clean help
 .DEFAULT_GOAL := build
 
 build:
@@ -28,12 +28,17 @@ run: command
 	@scripts/run.sh
 
 test: build
+	@scripts/setup.sh test || echo "make test: instruction counts are left out"
 	@ctest --test-dir "$(BUILD)" -j "$(JOBS)" --output-on-failure --no-tests=error
 
 bench: command
 	@scripts/bench_setup.sh "$(BUILD)"
 	@scripts/build.sh "$(BUILD)" -- bench_peers
 	@"$(BUILD)/weir" bench speed $(ARGS)
+
+counts: build
+	@scripts/setup.sh test
+	@WEIR="$(BUILD)/weir" SOURCE=. sh tests/counts/counts.sh --record
 
 install: build
 	@DESTDIR="$(DESTDIR)" cmake --install "$(BUILD)" --prefix "$(PREFIX)"
@@ -58,6 +63,7 @@ help:
 	@echo "make run        a real EEG and a simulated 256-channel array through their chains"
 	@echo "make test       build and run every test"
 	@echo "make bench      speed beside other libraries (installs what it can of them)"
+	@echo "make counts     writes tests/counts/counts.txt again: instructions of each kernel"
 	@echo "make install    PREFIX=/usr/local DESTDIR="
 	@echo "make sanitize   tests under the address, undefined and thread sanitizers"
 	@echo "make format     clang-format over all of it"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Installs what is missing for a job, and nothing else: setup.sh build|format|ci. Silent and quick when
+# Installs what is missing for a job, and nothing else: setup.sh build|test|format|ci. Silent and quick when
 # nothing is missing. Root installs by apt-get, others through sudo; where neither is possible it prints
 # what to install and ends with 1.
 set -eu
@@ -28,6 +28,9 @@ build)
     has_library hdf5 libhdf5-dev
     has_library cmocka libcmocka-dev
     ;;
+test)
+    has_command valgrind valgrind # tests/counts
+    ;;
 format)
     has_command clang-format clang-format
     ;;
@@ -37,7 +40,7 @@ ci)
         missing="$missing libclang-rt-14-dev"
     ;;
 *)
-    echo "setup.sh: no such job: $job (build, format, ci)" >&2
+    echo "setup.sh: no such job: $job (build, test, format, ci)" >&2
     exit 2
     ;;
 esac

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernel/kernel.h"
 #include "scan/recurrence.h"
@@ -267,12 +268,17 @@ bool bench_tile_init(bench_tile *tile, size_t channels, size_t frames)
         tile->squares32[i] = (float)(value * value + 1e-6);
         tile->in64[i] = value;
     }
-    for (size_t i = 0; ok && i < (channels + WEIRI_BLOCK) * STATE_WORDS; i++) {
-        tile->state[i] = 0;
-    }
     for (size_t i = 0; ok && i < channels; i++) {
         tile->started[i] = 1;
         tile->missing[i] = 0;
     }
+    if (ok) {
+        bench_tile_clear(tile);
+    }
     return ok;
+}
+
+void bench_tile_clear(bench_tile *tile)
+{
+    memset(tile->state, 0, (tile->channels + WEIRI_BLOCK) * STATE_WORDS * sizeof *tile->state);
 }

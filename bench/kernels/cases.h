@@ -40,5 +40,7 @@ extern const bench_case bench_cases[]; /* ended by a NULL name */
 
 /* Makes the tile: false where there is no memory. */
 bool bench_tile_init(bench_tile *tile, size_t channels, size_t frames);
+/* States to zero, as before a kernel's first frame. */
+void bench_tile_clear(bench_tile *tile);
 
 #endif

@@ -184,7 +184,7 @@ static void measure(machine *m, const bench_case *one, bench_tile *tile, double 
     /* Without the instruction a multiply-add is two, and what is alone is one of them. */
     double operations =
         m->limits->fused ? one->multiply_adds + one->others : one->multiply_adds + one->others / 2;
-    memset(tile->state, 0, 24 * (tile->channels + WEIRI_BLOCK) * sizeof *tile->state);
+    bench_tile_clear(tile);
     calibrate(m, MULTIPLY_ADD, NULL, tile, &fma);
     calibrate(m, SECTION, NULL, tile, &section);
     calibrate(m, memory, NULL, tile, &bytes);
