@@ -2,48 +2,38 @@
  *
  * finite.c: whether a run of values is free of NaN and infinity.
  */
-#include "kernel/kernel.h"
+#include "kernel/vector.h"
 
-/* Sums side by side: enough that the adder is never waited for (with 16: 5 us for 300 x 256 f32,
- * now 3). */
-enum { SUMS = 64 };
+/* Sums side by side: enough that the adder is never waited for. */
+enum { SUMS = 4 };
 
-/* 0 * x is 0 for finite x and NaN else. Integers would do too, but cost the same and a line more.
- * */
-bool WEIRI_K(finite_f32)(const float *values, size_t count)
-{
-    float lanes[SUMS] = {0};
-    size_t i = 0;
-    for (; i + SUMS <= count; i += SUMS) {
-        for (size_t j = 0; j < SUMS; j++) {
-            lanes[j] += 0.0f * values[i + j];
-        }
+/* 0 * x is 0 for finite x and NaN else. Integers would do too, but cost the same and a line more. The sums
+ * are joined as vectors: one by one that is a third of the time of a short run. */
+#define FINITE(type_name, type)                                                                    \
+    typedef type all_##type_name __attribute__((vector_size(WEIRI_VECTOR)));                       \
+    typedef type loose_##type_name                                                                 \
+        __attribute__((vector_size(WEIRI_VECTOR), aligned(sizeof(type)), may_alias));              \
+                                                                                                   \
+    bool WEIRI_K(finite_##type_name)(const type *values, size_t count)                             \
+    {                                                                                              \
+        enum { LANES = WEIRI_VECTOR / sizeof(type) };                                              \
+        all_##type_name sums[SUMS] = {{0}}, none = {0};                                            \
+        size_t i = 0;                                                                              \
+        for (; i + SUMS * LANES <= count; i += SUMS * LANES) {                                     \
+            for (size_t j = 0; j < SUMS; j++) {                                                    \
+                sums[j] += none * *(const loose_##type_name *)(values + i + j * LANES);            \
+            }                                                                                      \
+        }                                                                                          \
+        for (; i + LANES <= count; i += LANES) {                                                   \
+            sums[0] += none * *(const loose_##type_name *)(values + i);                            \
+        }                                                                                          \
+        type rest = 0;                                                                             \
+        for (; i < count; i++) {                                                                   \
+            rest += 0 * values[i];                                                                 \
+        }                                                                                          \
+        all_##type_name sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);                           \
+        return weiri_all_ones((weiri_bits)(sum == none)) && rest == 0;                             \
     }
-    for (; i < count; i++) {
-        lanes[0] += 0.0f * values[i];
-    }
-    float sum = 0.0f;
-    for (size_t j = 0; j < SUMS; j++) {
-        sum += lanes[j];
-    }
-    return sum == 0.0f;
-}
 
-bool WEIRI_K(finite_f64)(const double *values, size_t count)
-{
-    double lanes[SUMS / 2] = {0};
-    size_t i = 0;
-    for (; i + SUMS / 2 <= count; i += SUMS / 2) {
-        for (size_t j = 0; j < SUMS / 2; j++) {
-            lanes[j] += 0.0 * values[i + j];
-        }
-    }
-    for (; i < count; i++) {
-        lanes[0] += 0.0 * values[i];
-    }
-    double sum = 0.0;
-    for (size_t j = 0; j < SUMS / 2; j++) {
-        sum += lanes[j];
-    }
-    return sum == 0.0;
-}
+FINITE(f32, float)
+FINITE(f64, double)

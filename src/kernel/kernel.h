@@ -86,6 +86,13 @@ const weiri_kernels *weiri_kernels_at(size_t number);
 #define WEIRI_INDEPENDENT
 #endif
 
+/* Before short loops whose own instructions would be half of them. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define WEIRI_UNROLL _Pragma("GCC unroll 4")
+#else
+#define WEIRI_UNROLL
+#endif
+
 /* a * b + c: one rounding where the level has the instruction, two where not. */
 #ifdef __FMA__
 #define WEIRI_FMA(a, b, c)  __builtin_fma(a, b, c)

@@ -16,8 +16,7 @@
 
 #define D WEIRI_VECTOR_DOUBLES
 
-/* All ones where a comparison holds; also any vector as bits. */
-typedef int64_t bits __attribute__((vector_size(WEIRI_VECTOR)));
+typedef weiri_bits bits;
 
 WEIRI_INLINE bits blend(bits where, bits yes, bits no)
 {
@@ -30,16 +29,6 @@ WEIRI_INLINE bits blend(bits where, bits yes, bits no)
 #endif
 }
 #define CHOOSE(type, where, yes, no) ((type)blend((bits)(where), (bits)(yes), (bits)(no)))
-
-/* Whether it is all ones. */
-WEIRI_INLINE bool holds(bits where)
-{
-    int64_t all = -1;
-    for (size_t i = 0; i < D; i++) {
-        all &= where[i];
-    }
-    return all == -1;
-}
 
 WEIRI_INLINE bits at_most(weiri_vd value, double most)
 {

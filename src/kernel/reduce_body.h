@@ -48,7 +48,7 @@ WEIRI_INLINE bool NAME(sum_block)(
     for (size_t j = 1; j < count; j++) {
         finite &= at_most(s[j], DBL_MAX);
     }
-    if (holds(finite)) {
+    if (weiri_all_ones(finite)) {
         for (size_t j = 0; j < count; j++) {
             weiri_vd_store_f64(sums + j * D, s[j]);
         }
@@ -66,7 +66,7 @@ WEIRI_INLINE bool NAME(sum_block)(
         }
         weiri_vd_store_f64(sums + j * D, sum);
     }
-    return holds(all);
+    return weiri_all_ones(all);
 }
 
 bool NAME(reduce_sum)(const T *rows, size_t frames, size_t columns, double *sums)
@@ -129,7 +129,7 @@ WEIRI_INLINE bool NAME(extreme_block)(const T *restrict rows,
             b[j] = CHOOSE(NATIVE, most ? v > b[j] : v < b[j], v, b[j]);
         }
     }
-    if (holds((bits)(sum[0] + sum[1] == (T)0))) {
+    if (weiri_all_ones((bits)(sum[0] + sum[1] == (T)0))) {
         for (size_t j = 0; j < count; j++) {
             *(LOOSE *)(best + j * N) = b[j];
         }
@@ -207,7 +207,7 @@ WEIRI_INLINE bool NAME(where_block)(const T *restrict rows,
         *(LOOSE *)(best + j * N) = b[j];
         *(INDEX_LOOSE *)(at + j * N) = a[j];
     }
-    return holds(all);
+    return weiri_all_ones(all);
 }
 
 WEIRI_INLINE bool NAME(where)(
@@ -273,7 +273,7 @@ WEIRI_INLINE bool NAME(spread_block)(const T *restrict rows,
     for (size_t j = 1; j < count; j++) {
         finite &= at_most(m[j], DBL_MAX);
     }
-    if (!holds(finite)) {
+    if (!weiri_all_ones(finite)) {
         return false;
     }
     for (size_t j = 0; j < count; j++) {
@@ -310,7 +310,7 @@ WEIRI_INLINE bool NAME(spread_some)(const T *restrict rows,
     }
     weiri_vd_store_f64(mean, m);
     weiri_vd_store_f64(square, q);
-    return holds(all);
+    return weiri_all_ones(all);
 }
 
 WEIRI_INLINE bool NAME(spread_column)(const T *restrict rows,
@@ -413,7 +413,7 @@ WEIRI_INLINE bool NAME(area_block)(const T *restrict rows,
         weiri_vd_store_f64(last + j * D, l[j]);
         weiri_vd_store_f64(area + j * D, a[j]);
     }
-    return holds(all);
+    return weiri_all_ones(all);
 }
 
 bool NAME(reduce_area)(const T *rows,

@@ -9,26 +9,33 @@
  * is 5 operations; zeros on the unit circle (b2 = 1: low-pass, high-pass, band-stop) make it 4,
  * and a band-pass whose sections have one zero at 1 and one at -1 (b1 = 0, b2 = -1) 3.
  *
- * State stays in registers for some frames; what is in flight is GROUP sections x VECTORS
- * vectors, which hides most of the recurrence's 7 cycles without spilling. More sections go group
- * by group through scratch rows. A block is a cache line a frame, and a row of 256 channels puts
- * the frames of a block into 4 of L1's 64 sets: so it goes ROWS frames at a time, else the second
- * half of each line is fetched again. Four sections, 256 channels x 300 frames f32, AVX2 at 3.1
- * GHz (floor by FMA alone 37 us): 43 us; with 64 rows 63, without scratch 4 sections x 1 vector
- * 55, x 2 vectors 57 (spills), direct form II 43 (shorter recurrence, deeper chain, and its state
- * grows with the square of a low edge, so not taken). AVX-512 at 2.5 GHz: 34 us (floor 23).
+ * State stays in registers for some frames. A section's recurrence takes 7 cycles (an addition, a
+ * multiply-add), and 2 multiply-adds start in a cycle: 3 sections x 2 vectors in flight hide it without
+ * spilling (AVX2; 2 x 2 do not: 41 us against 38 for 4 sections over 256 channels x 300 frames f32, 4 x 1
+ * neither, and 4 x 2 spill). More sections go group by group through scratch rows. A block is a cache line a
+ * frame, and a row of 256 channels puts the frames of a block into 4 of L1's 64 sets: so it goes some rows
+ * at a time, else the second half of each line is fetched again (64 rows: 63 us).
+ *
+ * Floor of those 4 sections by multiply-adds alone: 36 us at 3.2 GHz. Direct form I (a recurrence of 4
+ * cycles) is not faster: each section then waits for the one before it, further than the processor looks
+ * ahead. Direct form II: its state grows with the square of a low edge. AVX-512, 4 x 2: 34 us at 2.5 GHz
+ * (floor 23).
  */
 #include "kernel/vector.h"
 
 typedef weiri_vd vd;
 
-enum { LANES = WEIRI_VECTOR_DOUBLES, VECTORS = 2, WIDTH = LANES * VECTORS };
+enum { LANES = WEIRI_VECTOR_DOUBLES, ROWS_LEAST = 16, ROWS_MOST = 64 };
+
+/* Sections that go through a sample together, and vectors side by side: so many that they hide the
+ * recurrence, and so few that their state stays in registers. */
 #if defined(__AVX512F__)
-enum { GROUP = 4 }; /* 32 registers */
+enum { GROUP = 4 };
+#define VECTORS(sections) 2
 #else
-enum { GROUP = 2 };
+enum { GROUP = 3 };
+#define VECTORS(sections) ((sections) == 1 ? 4 : 2)
 #endif
-enum { ROWS = 16 };
 
 /* One section. c: b1, b2, -a1, -a2. */
 WEIRI_INLINE vd step(int kind, vd x, vd *s1, vd *s2, const vd *c)
@@ -59,11 +66,12 @@ typedef struct pass {
     size_t frames;
 } pass;
 
-/* `sections` sections over WIDTH columns from column `first` on. All but p and first are
- * constants at each call, so each call becomes a loop of its own. */
-WEIRI_INLINE void run(const pass *p, size_t first, int kind, int sections, bool from32, bool to32)
+/* `sections` sections over some columns from column `first` on. All but p and first are constants at each
+ * call, so each call becomes a loop of its own. */
+WEIRI_INLINE void
+run(const pass *p, size_t first, int kind, int sections, int vectors, bool from32, bool to32)
 {
-    vd c[GROUP][4], s1[GROUP][VECTORS], s2[GROUP][VECTORS];
+    vd c[GROUP][4], s1[GROUP][4], s2[GROUP][4];
     vd gain = weiri_vd_all(p->gain);
     const double *in64 = (const double *)p->in + first;
     const float *in32 = (const float *)p->in + first;
@@ -75,13 +83,14 @@ WEIRI_INLINE void run(const pass *p, size_t first, int kind, int sections, bool 
         for (int k = 0; k < 4; k++) {
             c[s][k] = weiri_vd_all(p->coefs[s][k]);
         }
-        for (int v = 0; v < VECTORS; v++) {
+        for (int v = 0; v < vectors; v++) {
             s1[s][v] = weiri_vd_load_f64(state + 2 * WEIRI_BLOCK * s + LANES * v);
             s2[s][v] = weiri_vd_load_f64(state + 2 * WEIRI_BLOCK * s + LANES * v + WEIRI_BLOCK);
         }
     }
+#pragma GCC unroll 2
     for (size_t frame = 0; frame < frames; frame++) {
-        for (int v = 0; v < VECTORS; v++) {
+        for (int v = 0; v < vectors; v++) {
             vd x = gain * (from32 ? weiri_vd_load_f32(in32 + LANES * v)
                                   : weiri_vd_load_f64(in64 + LANES * v));
             for (int s = 0; s < sections; s++) {
@@ -99,7 +108,7 @@ WEIRI_INLINE void run(const pass *p, size_t first, int kind, int sections, bool 
         out32 += out_stride;
     }
     for (int s = 0; s < sections; s++) {
-        for (int v = 0; v < VECTORS; v++) {
+        for (int v = 0; v < vectors; v++) {
             weiri_vd_store_f64(state + 2 * WEIRI_BLOCK * s + LANES * v, s1[s][v]);
             weiri_vd_store_f64(state + 2 * WEIRI_BLOCK * s + LANES * v + WEIRI_BLOCK, s2[s][v]);
         }
@@ -111,8 +120,9 @@ typedef void run_fn(const pass *p);
 #define RUN(name, kind, sections, from32, to32)                                                    \
     static void name##_##sections##_##from32##_##to32(const pass *p)                               \
     {                                                                                              \
-        for (size_t first = 0; first < WEIRI_BLOCK; first += WIDTH) {                              \
-            run(p, first, kind, sections, from32, to32);                                           \
+        size_t width = LANES * VECTORS(sections);                                                  \
+        for (size_t first = 0; first < WEIRI_BLOCK; first += width) {                              \
+            run(p, first, kind, sections, VECTORS(sections), from32, to32);                        \
         }                                                                                          \
     }
 #define RUNS_OF(name, kind, sections)                                                              \
@@ -135,10 +145,11 @@ typedef void run_fn(const pass *p);
         NAMES(name, 1), NAMES(name, 2), NAMES(name, 3), NAMES(name, 4)                             \
     }
 #else
-#define RUNS(name, kind) RUNS_OF(name, kind, 1) RUNS_OF(name, kind, 2)
+#define RUNS(name, kind)                                                                           \
+    RUNS_OF(name, kind, 1) RUNS_OF(name, kind, 2) RUNS_OF(name, kind, 3)
 #define TABLE(name)                                                                                \
     {                                                                                              \
-        NAMES(name, 1), NAMES(name, 2)                                                             \
+        NAMES(name, 1), NAMES(name, 2), NAMES(name, 3)                                             \
     }
 #endif
 
@@ -152,7 +163,7 @@ static run_fn *const runs[3][GROUP][2][2] = {TABLE(general), TABLE(circle), TABL
 /* All groups over a few frames: in -> scratch -> ... -> out. */
 static void run_groups(const weiri_sos_params *params, double *state, const pass *whole, bool f32)
 {
-    double scratch[ROWS * WEIRI_BLOCK] __attribute__((aligned(64)));
+    double scratch[ROWS_MOST * WEIRI_BLOCK] __attribute__((aligned(64)));
     for (size_t first = 0; first < params->sections; first += GROUP) {
         bool is_first = first == 0, is_last = first + GROUP >= params->sections;
         size_t some = is_last ? params->sections - first : GROUP;
@@ -170,11 +181,18 @@ static void run_groups(const weiri_sos_params *params, double *state, const pass
     }
 }
 
+/* Frames whose lines of a block stay in L1: rows a multiple of 4 KiB apart share a set of 8. */
+static size_t rows_of(size_t stride_bytes)
+{
+    size_t rows = 16384 / (stride_bytes + 1);
+    return rows < ROWS_LEAST ? ROWS_LEAST : rows > ROWS_MOST ? ROWS_MOST : rows;
+}
+
 static void sos(const weiri_sos_params *params, double *state, pass whole, bool f32)
 {
     size_t frames = whole.frames, bytes = f32 ? sizeof(float) : sizeof(double);
     /* what needs neither scratch nor a second look at a line goes in one */
-    size_t rows = params->sections <= GROUP && WIDTH >= WEIRI_BLOCK ? frames : ROWS;
+    size_t rows = params->sections <= GROUP && LANES * VECTORS(params->sections) >= WEIRI_BLOCK ? frames : rows_of(whole.in_stride * bytes);
     for (size_t done = 0; done < frames; done += rows) {
         whole.frames = frames - done < rows ? frames - done : rows;
         run_groups(params, state, &whole, f32);

@@ -89,6 +89,24 @@ WEIRI_INLINE weiri_vd weiri_vd_fms(weiri_vd a, weiri_vd b, weiri_vd c)
 #endif
 }
 
+/* All ones where a comparison holds; also any vector as bits. */
+typedef int64_t weiri_bits __attribute__((vector_size(WEIRI_VECTOR)));
+
+WEIRI_INLINE bool weiri_all_ones(weiri_bits where)
+{
+#if defined(__AVX512F__)
+    return _mm512_cmpeq_epi64_mask((__m512i)where, _mm512_set1_epi64(-1)) == 0xff;
+#elif defined(__AVX2__)
+    return _mm256_movemask_ps((__m256)where) == 0xff;
+#else
+    int64_t all = -1;
+    for (int i = 0; i < WEIRI_VECTOR_DOUBLES; i++) {
+        all &= where[i];
+    }
+    return all == -1;
+#endif
+}
+
 WEIRI_INLINE weiri_vd weiri_vd_sqrt(weiri_vd a)
 {
 #if defined(__AVX512F__)

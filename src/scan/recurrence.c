@@ -127,7 +127,8 @@ static void run_block(const block *b)
         return;
     }
     staging rows;
-    memset(rows.in, 0, sizeof rows.in);
+    /* No more than is read: a push of one frame is not to clear 8 KiB (100 of 420 ns). */
+    memset(rows.in, 0, (b->frames < CHUNK ? b->frames : CHUNK) * N * bytes);
     const unsigned char *in = b->in;
     unsigned char *out = b->out;
     for (size_t done = 0; done < b->frames; done += CHUNK) {
@@ -147,6 +148,9 @@ static void run_block(const block *b)
 /* The lanes whose state is not finite, as bits. */
 static uint32_t broken_lanes(const block *b)
 {
+    if (weiri_kernels_get()->finite_f64(b->state, b->recurrence->words * N)) {
+        return 0;
+    }
     double sums[N] = {0};
     for (size_t word = 0; word < b->recurrence->words; word++) {
         for (size_t lane = 0; lane < N; lane++) {
