@@ -273,10 +273,10 @@ weir_err weir_cache_create(const weir_cache_options *given, weir_cache **ret_cac
 
 /* Once closed nobody but those with a live buffer in hand, or with bytes on the way, can come again: the
  * one that finds none left ends the cache. Others have let go of the lock by then for the last time. */
-void weiri_cache_unlock(weir_cache *cache)
+void weiri_cache_unlock_closed(weir_cache *cache)
 {
-    bool last = cache->closed && cache->live_buffers == 0 && cache->idle == 0 &&
-                cache->transit == 0 && cache->pending_buffers == 0;
+    bool last = cache->live_buffers == 0 && cache->idle == 0 && cache->transit == 0 &&
+                cache->pending_buffers == 0;
     weiri_lock_give(&cache->lock);
     if (last) {
         end(cache);

@@ -70,7 +70,15 @@ void weiri_cache_leave(weir_cache *cache, weiri_leaving *list);
 /* Lock held, released between. Gives empty slabs back while `spare` free records are left. */
 void weiri_cache_trim(weir_cache *cache, uint64_t spare);
 /* Lock held; lets go of it. Ends the cache if it was closed and this was the last. */
-void weiri_cache_unlock(weir_cache *cache);
+void weiri_cache_unlock_closed(weir_cache *cache);
+static inline void weiri_cache_unlock(weir_cache *cache)
+{
+    if (cache->closed) {
+        weiri_cache_unlock_closed(cache);
+    } else {
+        weiri_lock_give(&cache->lock);
+    }
+}
 /* Lock held. Idle bytes that have to go at this moment. */
 uint64_t weiri_cache_excess(weir_cache *cache, weiri_moment moment, uint64_t asked);
 /* Lock held. Raises the peaks (M4). */

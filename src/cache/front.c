@@ -7,55 +7,10 @@
 
 #include <string.h>
 
-static size_t slot_of(size_t asked)
-{
-    return (size_t)(((uint64_t)asked >> 6) * UINT64_C(0x9e3779b97f4a7c15) >> 58) %
-           WEIRI_FRONT_SLOTS;
-}
-
-/* The slot where a size stands, or NULL. */
-static weiri_record **find(weiri_front *front, size_t asked)
-{
-    size_t slot = slot_of(asked);
-    weiri_record *first = front->newest[slot], *second = front->newest[slot ^ 1];
-    if (first != NULL && first->asked == asked) {
-        return &front->newest[slot];
-    }
-    return second != NULL && second->asked == asked ? &front->newest[slot ^ 1] : NULL;
-}
-
-/* Takes a record off the ring of *newest. */
-static void take_off(weiri_front *front, weiri_record **newest, weiri_record *record)
-{
-    uint32_t left = (*newest)->priority - 1;
-    front->count--;
-    if (left == 0) {
-        *newest = NULL;
-        return;
-    }
-    record->left->right = record->right;
-    record->right->left = record->left;
-    if (*newest == record) {
-        *newest = record->right;
-    }
-    (*newest)->priority = left;
-}
-
 weiri_record *weiri_front_peek(weiri_front *front, size_t asked)
 {
-    weiri_record **newest = find(front, asked);
+    weiri_record **newest = weiri_front_find(front, asked);
     return newest != NULL ? *newest : NULL;
-}
-
-weiri_record *weiri_front_pop(weiri_front *front, size_t asked)
-{
-    weiri_record **newest = find(front, asked);
-    if (newest == NULL) {
-        return NULL;
-    }
-    weiri_record *record = *newest;
-    take_off(front, newest, record);
-    return record;
 }
 
 static weiri_record *take_all(weiri_front *front, weiri_record **newest)
@@ -74,12 +29,12 @@ static weiri_record *take_all(weiri_front *front, weiri_record **newest)
     return list;
 }
 
-weiri_record *weiri_front_push(weiri_front *front, weiri_record *record)
+weiri_record *weiri_front_push_slow(weiri_front *front, weiri_record *record)
 {
     weiri_record *out = NULL;
-    weiri_record **newest = find(front, record->asked);
+    weiri_record **newest = weiri_front_find(front, record->asked);
     if (newest == NULL) {
-        size_t slot = slot_of(record->asked);
+        size_t slot = weiri_front_slot(record->asked);
         newest = &front->newest[slot];
         if (*newest != NULL && front->newest[slot ^ 1] == NULL) {
             newest = &front->newest[slot ^ 1];
@@ -92,7 +47,7 @@ weiri_record *weiri_front_push(weiri_front *front, weiri_record *record)
         if (second->priority == WEIRI_FRONT_DEPTH) {
             out = second->left;
             out->next = NULL;
-            take_off(front, newest, out);
+            weiri_front_take_off(front, newest, out);
         }
         record->right = second;
         record->left = second->left;
@@ -107,9 +62,9 @@ weiri_record *weiri_front_push(weiri_front *front, weiri_record *record)
 
 void weiri_front_remove(weiri_front *front, weiri_record *record)
 {
-    weiri_record **newest = find(front, record->asked);
+    weiri_record **newest = weiri_front_find(front, record->asked);
     if (newest != NULL) {
-        take_off(front, newest, record);
+        weiri_front_take_off(front, newest, record);
     }
 }
 
@@ -130,7 +85,7 @@ weiri_record *weiri_front_drain(weiri_front *front)
 
 bool weiri_front_has(const weiri_front *front, const weiri_record *record)
 {
-    size_t slot = slot_of(record->asked);
+    size_t slot = weiri_front_slot(record->asked);
     for (size_t i = 0; i < 2; i++) {
         const weiri_record *newest = front->newest[slot ^ i];
         if (newest == NULL || newest->asked != record->asked) {

@@ -43,58 +43,74 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+/* Bytes from an address to its granule's end. */
+static inline size_t room_at(const weiri_pages *p, const weiri_space *space, const char *start)
+{
+    return p->granule - ((size_t)(start - space->base) & (p->granule - 1));
+}
+
+/* A part of a run, within one granule: most runs have only that. Returns how many bytes were idle. */
+static inline uint64_t
+use_part(weiri_pages *p, weiri_granule *granule, size_t bytes, uint64_t *from_heap)
+{
+    uint32_t others = granule->live_units;
+    granule->live_units = others + (uint32_t)(bytes / WEIRI_UNIT);
+    if (others > 0) {
+        return 0;
+    }
+    if (granule->state == WEIRI_GRANULE_READY) {
+        weiri_granule_not_idle(p, granule);
+        return p->granule;
+    }
+    granule->state = WEIRI_GRANULE_COMMITTING;
+    *from_heap += p->granule;
+    return 0;
+}
+
 uint64_t weiri_granules_use(
     weiri_pages *p, weiri_space *space, char *start, size_t bytes, uint64_t *ret_from_heap)
 {
     weiri_granule *granule = weiri_granule_of(p, space, start);
-    size_t room = p->granule - ((size_t)(start - space->base) & (p->granule - 1));
-    uint64_t from_idle = 0, from_heap = 0;
-    p->live_bytes += bytes;
-    for (size_t left = bytes; left > 0; granule++) {
-        size_t part = least(left, room);
-        if (granule->live_units == 0) {
-            p->live_granules++;
-            if (granule->state == WEIRI_GRANULE_READY) {
-                weiri_granule_not_idle(p, granule);
-                from_idle += p->granule;
-            } else {
-                granule->state = WEIRI_GRANULE_COMMITTING;
-                from_heap += p->granule;
-            }
-        }
-        granule->live_units += (uint32_t)(part / WEIRI_UNIT);
-        left -= part;
-        room = p->granule;
+    size_t part = least(bytes, room_at(p, space, start));
+    uint64_t from_heap = 0, from_idle = use_part(p, granule, part, &from_heap);
+    for (size_t left = bytes - part; left > 0; left -= part) {
+        part = least(left, p->granule);
+        from_idle += use_part(p, ++granule, part, &from_heap);
     }
-    p->policy.pinned_bytes = (p->live_granules << p->shift) - p->live_bytes;
+    p->policy.pinned_bytes += from_idle + from_heap - bytes;
     *ret_from_heap = from_heap;
     return from_idle;
+}
+
+/* The opposite; returns how many bytes have become idle. `gone`: were never committed after all. */
+static inline uint64_t
+unuse_part(weiri_pages *p, weiri_granule *granule, size_t bytes, bool first_to_go, uint64_t *gone)
+{
+    granule->live_units -= (uint32_t)(bytes / WEIRI_UNIT);
+    if (granule->live_units > 0) {
+        return 0;
+    }
+    if (granule->state == WEIRI_GRANULE_READY) {
+        weiri_granule_idle(p, granule, first_to_go);
+        return p->granule;
+    }
+    granule->state = WEIRI_GRANULE_NONE;
+    weiri_granule_set_small(p, granule, false);
+    *gone += p->granule;
+    return 0;
 }
 
 uint64_t weiri_granules_unuse(
     weiri_pages *p, weiri_space *space, char *start, size_t bytes, bool first_to_go)
 {
     weiri_granule *granule = weiri_granule_of(p, space, start);
-    size_t room = p->granule - ((size_t)(start - space->base) & (p->granule - 1));
-    uint64_t idle = 0;
-    p->live_bytes -= bytes;
-    for (size_t left = bytes; left > 0; granule++) {
-        size_t part = least(left, room);
-        granule->live_units -= (uint32_t)(part / WEIRI_UNIT);
-        if (granule->live_units == 0) {
-            p->live_granules--;
-            if (granule->state == WEIRI_GRANULE_READY) {
-                weiri_granule_idle(p, granule, first_to_go);
-                idle += p->granule;
-            } else {
-                granule->state = WEIRI_GRANULE_NONE;
-                weiri_granule_set_small(p, granule, false);
-            }
-        }
-        left -= part;
-        room = p->granule;
+    size_t part = least(bytes, room_at(p, space, start));
+    uint64_t gone = 0, idle = unuse_part(p, granule, part, first_to_go, &gone);
+    for (size_t left = bytes - part; left > 0; left -= part) {
+        part = least(left, p->granule);
+        idle += unuse_part(p, ++granule, part, first_to_go, &gone);
     }
-    p->policy.pinned_bytes = (p->live_granules << p->shift) - p->live_bytes;
+    p->policy.pinned_bytes += bytes - idle - gone;
     return idle;
 }
 

@@ -207,20 +207,28 @@ static bool choose(weiri_pages *p, size_t bytes, spot *ret_spot)
     return true;
 }
 
+/* One that was given back with just so many bytes, and is as it was: the hot path. */
+static inline bool place_front(weiri_pages *p, size_t bytes, weiri_place *ret_place)
+{
+    weiri_record *run = weiri_front_pop(&p->front, bytes);
+    if (run == NULL) {
+        return false;
+    }
+    ret_place->from_idle = weiri_granules_use(p, weiri_space_of(p, run), weiri_run_start(run),
+                                              bytes, &ret_place->from_heap);
+    run->kind = WEIRI_RUN_LIVE;
+    run->buffer.charged = bytes;
+    ret_place->record = run;
+    return true;
+}
+
 /* Claims a run of so many bytes; a record in *ret_place where it was to be had. `more`: records that the
  * caller needs besides. */
 static void place_run(weiri_pages *p, size_t bytes, uint64_t more, weiri_place *ret_place)
 {
     weiri_records *records = p->policy.records;
     weiri_record *run = NULL;
-    if (records->free_count >= more) {
-        run = weiri_front_pop(&p->front, bytes);
-    }
-    if (run != NULL) {
-        ret_place->from_idle = weiri_granules_use(p, weiri_space_of(p, run), weiri_run_start(run),
-                                                  bytes, &ret_place->from_heap);
-        run->kind = WEIRI_RUN_LIVE;
-        ret_place->record = run;
+    if (more > 0 && records->free_count >= more && place_front(p, bytes, ret_place)) {
         return;
     }
     spot at;
@@ -287,11 +295,15 @@ static uint64_t size(const weiri_policy *policy, size_t bytes)
 static void place(weiri_policy *policy, size_t bytes, weiri_place *ret_place)
 {
     weiri_pages *p = weiri_pages_of(policy);
+    size_t rounded = (bytes + WEIRI_UNIT - 1) & ~(size_t)(WEIRI_UNIT - 1); /* 0: too much */
+    ret_place->book = 0;
+    if (bytes > WEIRI_SMALL_MAX && place_front(p, rounded, ret_place)) {
+        return;
+    }
     *ret_place = (weiri_place){0};
-    size_t rounded = weiri_round_up(bytes, WEIRI_UNIT);
     if (bytes <= WEIRI_SMALL_MAX) {
         place_small(p, bytes, ret_place);
-    } else if (rounded == SIZE_MAX) {
+    } else if (rounded == 0) {
         ret_place->from_heap = UINT64_MAX;
     } else {
         place_run(p, rounded, 0, ret_place);

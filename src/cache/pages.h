@@ -78,8 +78,6 @@ typedef struct weiri_pages {
     uint64_t small_granules;
     weiri_front front;
     weiri_granule *newest, *oldest;           /* idle granules */
-    uint64_t live_granules;                   /* or claimed */
-    uint64_t live_bytes;                      /* of runs in them that are in use */
     weiri_record *slabs[WEIRI_SMALL_CLASSES]; /* with a free place; linked by left and right */
 } weiri_pages;
 

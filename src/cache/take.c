@@ -257,23 +257,40 @@ static weir_err grow(weir_cache *cache, uint64_t book)
     return err;
 }
 
-/* Finds what serves a request and reserves what must come from the heap for it. Lock held, released
- * between; after each release all is judged anew. */
-static weir_err claim(weir_cache *cache, size_t bytes, weiri_place *ret_place, bool *ret_slab)
+/* M4. Where buffers are cut out of idle bytes each is one more; elsewhere judge() counts them. */
+static inline bool is_full(const weir_cache *cache)
+{
+    return cache->live_buffers + cache->pending_buffers >= cache->max_buffers &&
+           cache->policy->ops->cuts;
+}
+
+/* What serves a request without the heap, as nearly all are: into *ret_place. False: not so; *ret_placed says
+ * whether *ret_place is there all the same, for claim(). */
+static inline bool
+place_first(weir_cache *cache, size_t bytes, weiri_place *ret_place, bool *ret_placed)
+{
+    *ret_placed = !is_full(cache);
+    if (!*ret_placed) {
+        return false;
+    }
+    cache->policy->ops->place(cache->policy, bytes, ret_place);
+    return ret_place->record != NULL && ret_place->from_heap == 0;
+}
+
+/* Reserves what must come from the heap for a request, after place_first. Lock held, released between; after
+ * each release all is judged anew. */
+static weir_err
+claim(weir_cache *cache, size_t bytes, bool placed, weiri_place *ret_place, bool *ret_slab)
 {
     bool retried = false;
-    for (;;) {
-        weiri_place place;
-        /* M4. Where buffers are cut out of idle bytes each is one more; elsewhere judge() counts them. */
-        if (cache->policy->ops->cuts &&
-            cache->live_buffers + cache->pending_buffers >= cache->max_buffers) {
-            return refuse(cache, REFUSE_COUNT, bytes);
-        }
-        cache->policy->ops->place(cache->policy, bytes, &place);
-        if (place.record != NULL && place.from_heap == 0) {
-            *ret_place = place;
+    for (bool first = true;; first = false) {
+        if (!(first && placed) && place_first(cache, bytes, ret_place, &placed)) {
             return WEIR_OK;
         }
+        if (!placed) {
+            return refuse(cache, REFUSE_COUNT, bytes);
+        }
+        weiri_place place = *ret_place;
         if (place.from_heap == UINT64_MAX && cache->memory_limit == WEIR_NO_LIMIT) {
             cache->heap_failures++;
             return weiri_fail(WEIR_E_NOMEM, "cache: %zu bytes asked, more than a heap can have",
@@ -284,7 +301,6 @@ static weir_err claim(weir_cache *cache, size_t bytes, weiri_place *ret_place, b
         uint64_t to_drop = 0;
         verdict v = judge(cache, &w, &to_drop);
         if (v == GO && place.record != NULL) {
-            *ret_place = place;
             return WEIR_OK;
         }
         if (place.record != NULL) {
@@ -357,11 +373,14 @@ static weir_err fetch(weir_cache *cache, const weiri_place *place)
 
 weir_err weir_cache_take(weir_cache *cache, size_t bytes, weir_buffer **ret_buffer)
 {
-    weiri_place place = {0};
-    bool slab = false;
+    weiri_place place;
+    bool slab = false, placed;
+    weir_err err = WEIR_OK;
     bytes = bytes > 0 ? bytes : 1;
     weiri_lock_take(&cache->lock);
-    weir_err err = claim(cache, bytes, &place, &slab);
+    if (!place_first(cache, bytes, &place, &placed)) {
+        err = claim(cache, bytes, placed, &place, &slab);
+    }
     if (err == WEIR_OK) {
         cache->idle -= place.from_idle;
         cache->live += place.from_idle;
@@ -372,25 +391,28 @@ weir_err weir_cache_take(weir_cache *cache, size_t bytes, weir_buffer **ret_buff
             err = fetch(cache, &place);
         }
     }
-    if (err == WEIR_OK) {
-        place.record->state = WEIRI_RECORD_LIVE;
-        atomic_store_explicit(&place.record->refs, 1, memory_order_relaxed);
-        cache->live_buffers++;
-        if (cache->watched) {
-            weiri_watch_take(cache, place.record, bytes);
+    if (err != WEIR_OK) {
+        if (slab) {
+            weiri_cache_trim(cache, 0); /* M3: as before the call */
         }
-        uint64_t excess = is_quiet(cache) ? 0 : weiri_cache_excess(cache, WEIRI_AT_TAKE, bytes);
+        weiri_cache_unlock(cache);
+        return err;
+    }
+    place.record->state = WEIRI_RECORD_LIVE;
+    atomic_store_explicit(&place.record->refs, 1, memory_order_relaxed);
+    cache->live_buffers++;
+    if (cache->watched) {
+        weiri_watch_take(cache, place.record, bytes);
+    }
+    if (!is_quiet(cache)) {
+        uint64_t excess = weiri_cache_excess(cache, WEIRI_AT_TAKE, bytes);
         if (excess > 0) {
             weiri_cache_drop(cache, excess, true);
         }
-    } else if (slab) {
-        weiri_cache_trim(cache, 0); /* M3: as before the call */
     }
     weiri_cache_unlock(cache);
-    if (err == WEIR_OK) {
-        *ret_buffer = &place.record->buffer;
-    }
-    return err;
+    *ret_buffer = &place.record->buffer;
+    return WEIR_OK;
 }
 
 /* ---- giving back --------------------------------------------------------------------------- */
@@ -420,9 +442,11 @@ static void give(weir_cache *cache, weiri_record *record)
         uint64_t moved = ops->put(cache->policy, record);
         cache->live -= moved;
         cache->idle += moved;
-        uint64_t excess = is_quiet(cache) ? 0 : weiri_cache_excess(cache, WEIRI_AT_GIVE, charged);
-        if (excess > 0) { /* M1: before the lock is let go */
-            weiri_cache_drop(cache, excess, !cache->closing);
+        if (!is_quiet(cache)) {
+            uint64_t excess = weiri_cache_excess(cache, WEIRI_AT_GIVE, charged);
+            if (excess > 0) { /* M1: before the lock is let go */
+                weiri_cache_drop(cache, excess, !cache->closing);
+            }
         }
     } else {
         weiri_leaving list = {.records = record, .bytes = charged, .count = 1};
