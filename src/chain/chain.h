@@ -224,6 +224,7 @@ typedef struct weiri_delivery {
     unsigned char *rows; /* pull: the caller's buffer */
     size_t capacity, got;
     weir_message first; /* where the first row stands */
+    bool outside;       /* in the caller's mode, since the sink was called (S6) */
 } weiri_delivery;
 /* Takes the place of a message in time: starts a new segment where S4 says so. */
 void weiri_chain_feed(weir_chain *chain, const weir_message *message);

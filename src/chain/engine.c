@@ -75,30 +75,48 @@ static weiri_edge *edge_before(weir_chain *chain, const weiri_stage *stage)
     return stage->parent < 0 ? &chain->input_edge : &chain->stages[stage->parent].edge;
 }
 
-/* The first in post-order with something to do, or NULL. */
-static weiri_stage *next_stage(weir_chain *chain)
+static bool is_pending(weir_chain *chain, const weiri_stage *stage)
 {
-    for (int i = 0; i < chain->stage_count; i++) {
-        weiri_stage *stage = &chain->stages[chain->order[i]];
-        if (stage->more || stage->consumed < edge_before(chain, stage)->frames) {
-            return stage;
-        }
+    return stage->more || stage->consumed < edge_before(chain, stage)->frames;
+}
+
+static int children_of(const weir_chain *chain, int stage)
+{
+    return stage < 0 ? chain->input_children : chain->stages[stage].children;
+}
+
+/* The first in post-order, from place `at` on, with something to do: its place, or stage_count. */
+static int next_pending(weir_chain *chain, int at)
+{
+    while (at < chain->stage_count && !is_pending(chain, &chain->stages[chain->order[at]])) {
+        at++;
     }
-    return NULL;
+    return at;
+}
+
+/* From where to look when `stage`, at a place of the order where nothing before it was pending, has put
+ * something out. An only child stands right before it, and what follows that one is idle: so a push goes
+ * down the chain without looking at all of it for each step. */
+static int place_below(const weir_chain *chain, int stage, int place)
+{
+    return children_of(chain, stage) == 1 ? place - 1 : 0;
 }
 
 /* An edge is free once all that follow it have taken all of it. */
-static void release_edge(weir_chain *chain, int stage_before)
+static void release_edge(weir_chain *chain, weiri_stage *taker)
 {
-    weiri_edge *edge = stage_before < 0 ? &chain->input_edge : &chain->stages[stage_before].edge;
-    for (int i = 0; i < chain->stage_count; i++) {
+    int before = taker->parent;
+    weiri_edge *edge = before < 0 ? &chain->input_edge : &chain->stages[before].edge;
+    bool alone = children_of(chain, before) == 1;
+    for (int i = 0; !alone && i < chain->stage_count; i++) {
         const weiri_stage *stage = &chain->stages[i];
-        if (stage->parent == stage_before && stage->consumed < edge->frames) {
+        if (stage->parent == before && stage->consumed < edge->frames) {
             return;
         }
     }
-    for (int i = 0; i < chain->stage_count; i++) {
-        if (chain->stages[i].parent == stage_before) {
+    taker->consumed = 0;
+    for (int i = 0; !alone && i < chain->stage_count; i++) {
+        if (chain->stages[i].parent == before) {
             chain->stages[i].consumed = 0;
         }
     }
@@ -224,21 +242,31 @@ static weir_err run_stage(weir_chain *chain, weiri_stage *stage, weiri_delivery 
         weiri_edge_close(chain, &stage->edge);
     }
     if (stage->consumed >= before->frames) {
-        release_edge(chain, stage->parent);
+        release_edge(chain, stage);
     }
     return err;
 }
 
 weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery)
 {
+    /* Pushes drain to the end, so that only the input is pending; a pull may have left anything. */
+    int at = delivery->rows == NULL ? place_below(chain, -1, chain->stage_count) : 0;
     while (delivery->rows == NULL || delivery->got < delivery->capacity) {
-        weiri_stage *stage = next_stage(chain);
-        if (stage == NULL) {
+        at = next_pending(chain, at);
+        if (at == chain->stage_count) {
             break;
         }
-        weir_err err = run_stage(chain, stage, delivery);
+        if (delivery->outside) {
+            weiri_mode_enter();
+            delivery->outside = false;
+        }
+        int number = chain->order[at];
+        weir_err err = run_stage(chain, &chain->stages[number], delivery);
         if (err != WEIR_OK) {
             return err;
+        }
+        if (chain->stages[number].edge.frames > 0) {
+            at = place_below(chain, number, at);
         }
     }
     return WEIR_OK;
@@ -246,27 +274,30 @@ weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery)
 
 /* ---- push ----------------------------------------------------------------------------------------- */
 
-/* A sink of the user's runs in the user's arithmetic mode (S6). */
+/* A sink of the user's runs in the user's arithmetic mode (S6). Behind it that mode stays until something
+ * runs again: for most pushes nothing does, and each switch costs 10 ns. */
 typedef struct outside {
     weir_sink_fn sink;
     void *user;
     weiri_mode mode;
+    weiri_delivery *delivery;
 } outside;
 
 static weir_err call_outside(void *user, const weir_message *block)
 {
     outside *to = user;
-    weiri_mode_leave(to->mode);
-    weir_err err = to->sink(to->user, block);
-    weiri_mode_enter();
-    return err;
+    if (!to->delivery->outside) {
+        weiri_mode_leave(to->mode);
+        to->delivery->outside = true;
+    }
+    return to->sink(to->user, block);
 }
 
 static weir_err check_message(const weir_chain *chain, const weir_message *message)
 {
     const weir_spec *spec = message->spec;
     if (spec != NULL && (spec->dtype != chain->input.dtype ||
-                         weir_spec_columns(spec) != weir_spec_columns(&chain->input) ||
+                         weir_spec_frame_bytes(spec) != chain->input_edge.frame_bytes ||
                          spec->rate_hz != chain->input.rate_hz)) {
         return weiri_fail(WEIR_E_USAGE, "the message's spec is not the one that was planned for");
     }
@@ -297,6 +328,7 @@ weir_chain_push(weir_chain *chain, const weir_message *message, weir_sink_fn sin
     }
     outside to = {.sink = sink, .user = user, .mode = weiri_mode_enter()};
     weiri_delivery delivery = {.sink = sink == NULL ? NULL : call_outside, .user = &to};
+    to.delivery = &delivery;
     weiri_chain_feed(chain, message);
     const size_t tile = chain->input_edge.capacity;
     for (size_t at = 0; err == WEIR_OK && at < message->frames; at += tile) {
@@ -310,7 +342,9 @@ weir_chain_push(weir_chain *chain, const weir_message *message, weir_sink_fn sin
     if (err != WEIR_OK) {
         weir_chain_reset(chain); /* what was under way belongs to a message that is gone */
     }
-    weiri_mode_leave(to.mode);
+    if (!delivery.outside) {
+        weiri_mode_leave(to.mode);
+    }
     return err;
 }
 
