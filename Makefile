@@ -35,6 +35,7 @@ bench: command
 	@scripts/bench_setup.sh "$(BUILD)"
 	@scripts/build.sh "$(BUILD)" -- bench_peers
 	@"$(BUILD)/weir" bench speed $(ARGS)
+	@"$(BUILD)/bench/alloc_stream"
 
 counts: build
 	@scripts/setup.sh test
@@ -62,7 +63,7 @@ help:
 	@echo "make            build the library and build/weir"
 	@echo "make run        a real EEG and a simulated 256-channel array through their chains"
 	@echo "make test       build and run every test"
-	@echo "make bench      speed beside other libraries (installs what it can of them)"
+	@echo "make bench      speed beside other libraries, the cache beside allocators (installs what it can of them)"
 	@echo "make counts     writes tests/counts/counts.txt again: instructions of each kernel"
 	@echo "make install    PREFIX=/usr/local DESTDIR="
 	@echo "make sanitize   tests under the address, undefined and thread sanitizers"

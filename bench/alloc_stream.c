@@ -2,13 +2,17 @@
  *
  * alloc_stream.c: the stall stream through weir's caches and through malloc, side by side: 20 buffers a message
  * of 300 frames x 256 channels f32, all live at once, every 300th message 2 to 40 times as long. And the hot
- * pair: a take and a give of the steady size, on one thread and on two.
+ * pair: a take and a give of the steady size, alone, beside 100,000 idle buffers, and on two threads at once.
  *
  *   alloc_stream [--json] [--messages N] [--rounds N] [--touch page|all] [--only WORD,WORD]
  *
  * Runs itself once for each allocator and round, in turns (malloc is replaced by LD_PRELOAD, so each needs a
  * process of its own), and inside a thread: a process that never made one is faster than it will be. Prints
  * medians and, in JSON, least and most. An allocator that is not installed is named and left out.
+ *
+ * glibc keeps what a message has: its thresholds rise with the largest block freed (to 12 MiB here, and twice
+ * that at the top of an arena). "glibc, keeps 0" has them set so that it returns what is freed, as `pages` does
+ * at limit 0; it is slow, and runs a 16th of the messages: the column of us a message compares.
  */
 #include <math.h>
 #include <pthread.h>
@@ -34,23 +38,27 @@ typedef struct subject {
     const char *preload; /* malloc, replaced by this library; "" = glibc's own; NULL = weir */
     const char *policy;
     uint64_t limit;
+    bool returns_all; /* glibc is told to keep nothing; a 16th of the messages */
 } subject;
 
 static const subject subjects[] = {
-    {"glibc", "", NULL, 0},
-    {"tcmalloc", "libtcmalloc_minimal.so.4", NULL, 0},
-    {"mimalloc", "libmimalloc.so.2", NULL, 0},
-    {"jemalloc", "libjemalloc.so.2", NULL, 0},
-    {"pages", NULL, "pages", WEIR_NO_LIMIT},
-    {"pages 512 MiB", NULL, "pages", 512u << 20},
-    {"pages 128 MiB", NULL, "pages", 128u << 20},
-    {"pages 32 MiB", NULL, "pages", 32u << 20},
-    {"pages 16 MiB", NULL, "pages", 16u << 20},
-    {"pages 8 MiB", NULL, "pages", 8u << 20},
-    {"pages 0", NULL, "pages", 0},
-    {"fit", NULL, "fit", WEIR_NO_LIMIT},
-    {"fit 128 MiB", NULL, "fit", 128u << 20},
-    {"fit 16 MiB", NULL, "fit", 16u << 20},
+    {"glibc", "", NULL, 0, false},
+    {"tcmalloc", "libtcmalloc_minimal.so.4", NULL, 0, false},
+    {"mimalloc", "libmimalloc.so.2", NULL, 0, false},
+    {"jemalloc", "libjemalloc.so.2", NULL, 0, false},
+    {"pages", NULL, "pages", WEIR_NO_LIMIT, false},
+    {"pages 512 MiB", NULL, "pages", 512u << 20, false},
+    {"pages 256 MiB", NULL, "pages", 256u << 20, false},
+    {"pages 128 MiB", NULL, "pages", 128u << 20, false},
+    {"pages 32 MiB", NULL, "pages", 32u << 20, false},
+    {"pages 16 MiB", NULL, "pages", 16u << 20, false},
+    {"pages 8 MiB", NULL, "pages", 8u << 20, false},
+    {"pages 4 MiB", NULL, "pages", 4u << 20, false},
+    {"pages 0", NULL, "pages", 0, false},
+    {"glibc, keeps 0", "", NULL, 0, true},
+    {"fit", NULL, "fit", WEIR_NO_LIMIT, false},
+    {"fit 128 MiB", NULL, "fit", 128u << 20, false},
+    {"fit 16 MiB", NULL, "fit", 16u << 20, false},
 };
 #define SUBJECTS (sizeof subjects / sizeof subjects[0])
 
@@ -58,10 +66,13 @@ static const subject subjects[] = {
 #define RESULTS(X)                                                                                 \
     X(stream_s, "time of the stream")                                                              \
     X(cpu_s, "processor time of it, the system's part included")                                   \
+    X(message_us, "processor time a message")                                                      \
     X(live_peak_mib, "highest sum of what was asked and is live")                                  \
     X(held_peak_mib, "highest held, as counted; 0 for malloc")                                     \
     X(rss_peak_mib, "highest resident size, as the system counts")                                 \
+    X(rest_mib, "highest resident size between messages, before a stall")                          \
     X(pair_ns, "a take and a give of the steady size, processor time")                             \
+    X(pair_beside_ns, "the same beside 100,000 idle buffers, no limit")                            \
     X(pair_two_ns, "the same on two threads at once, wall time")                                   \
     X(hit_rate, "takes of the steady size that were served from idle")                             \
     X(idle_most_mib, "most idle after any call")
@@ -148,6 +159,17 @@ static void watch_idle(run *r)
     r->results[R_idle_most_mib] = fmax(r->results[R_idle_most_mib], idle);
 }
 
+static double rss_mib(void)
+{
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file != NULL) {
+        (void)!fscanf(file, "%*u %llu", &pages);
+        fclose(file);
+    }
+    return (double)pages * (double)sysconf(_SC_PAGESIZE) / MIB;
+}
+
 /* watched: looks at idle after every call and at hits of the steady size, which takes time of its own. */
 static void stream(run *r, unsigned messages, bool watched)
 {
@@ -181,6 +203,9 @@ static void stream(run *r, unsigned messages, bool watched)
                 watch_idle(r);
             }
         }
+        if (!watched && i % EVERY == EVERY - 2) {
+            r->results[R_rest_mib] = fmax(r->results[R_rest_mib], rss_mib());
+        }
     }
     r->results[R_live_peak_mib] = fmax(r->results[R_live_peak_mib], (double)live_peak / MIB);
     if (watched) {
@@ -203,6 +228,39 @@ static double pairs(run *r, clockid_t id)
         done += 1000;
     } while (clock_s(CLOCK_MONOTONIC) < until);
     return (clock_s(id) - start) / done * 1e9;
+}
+
+/* The pair beside so many idle buffers of some thousand sizes (25,000 for fit); live ones between them keep
+ * them apart. */
+static void pairs_idle(run *r)
+{
+    enum { IDLE = 100000 };
+    static void *memory[2 * IDLE];
+    static weir_buffer *buffers[2 * IDLE];
+    run other = *r;
+    if (r->cache != NULL) {
+        weir_cache_options options = weir_cache_options_default();
+        options.policy = r->what->policy;
+        if (weir_cache_create(&options, &other.cache) != WEIR_OK) {
+            die("cache");
+        }
+    }
+    bool cuts = r->cache == NULL || strcmp(r->what->policy, "pages") == 0;
+    size_t count = cuts ? 2 * IDLE : IDLE / 2; /* whole buffers: no more than the heap bears */
+    for (size_t i = 0; i < count; i++) {
+        memory[i] = take(&other, 2100 + 16 * (i / 2 % 4000), &buffers[i]);
+    }
+    for (size_t i = 0; i < count; i += 2) {
+        give(&other, memory[i], buffers[i]);
+    }
+    (void)pairs(&other, CLOCK_THREAD_CPUTIME_ID);
+    r->results[R_pair_beside_ns] = pairs(&other, CLOCK_THREAD_CPUTIME_ID);
+    for (size_t i = 1; i < count; i += 2) {
+        give(&other, memory[i], buffers[i]);
+    }
+    if (r->cache != NULL) {
+        weir_cache_destroy(other.cache);
+    }
 }
 
 static void *pairs_beside(void *user)
@@ -236,6 +294,7 @@ static void *measure(void *user)
     stream(r, r->messages, false);
     results[R_stream_s] = clock_s(CLOCK_MONOTONIC) - wall;
     results[R_cpu_s] = clock_s(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    results[R_message_us] = results[R_cpu_s] / r->messages * 1e6;
     results[R_rss_peak_mib] = rss_peak_mib();
     if (r->cache != NULL) {
         results[R_held_peak_mib] = (double)stats(r).held_peak_bytes / MIB;
@@ -250,6 +309,7 @@ static void *measure(void *user)
     double mine = pairs(r, CLOCK_MONOTONIC);
     pthread_join(thread, NULL);
     results[R_pair_two_ns] = fmax(mine, other.results[R_pair_two_ns]);
+    pairs_idle(r);
     if (r->cache != NULL) {
         stream(r, r->messages < 3000 ? r->messages : 3000, true);
     }
@@ -274,6 +334,9 @@ static bool is_loaded(const char *library)
 static int run_one(const subject *what, unsigned messages, bool touch_all)
 {
     run r = {.what = what, .messages = messages, .touch_all = touch_all};
+    if (what->returns_all) {
+        r.messages = messages > 16 * EVERY ? messages / 16 : messages;
+    }
     if (what->preload != NULL && what->preload[0] != '\0' && !is_loaded(what->preload)) {
         return ABSENT;
     }
@@ -319,6 +382,10 @@ static bool run_child(size_t s, unsigned messages, const char *touch, table *t, 
     }
     pid_t child = fork();
     if (child == 0) {
+        if (subjects[s].returns_all) {
+            setenv("MALLOC_TRIM_THRESHOLD_", "0", 1);
+            setenv("MALLOC_TOP_PAD_", "0", 1);
+        }
         if (subjects[s].preload != NULL && subjects[s].preload[0] != '\0') {
             setenv("LD_PRELOAD", subjects[s].preload, 1);
             (void)!freopen("/dev/null", "w", stderr); /* ld.so's warning */
@@ -357,20 +424,36 @@ static int by_value(const void *a, const void *b)
 
 static void print_table(table *t, int rounds, unsigned messages)
 {
-    printf("%u messages, %d rounds in turns; medians (least .. most)\n\n", messages, rounds);
-    printf("%-14s %22s %7s %9s %9s %9s %8s %8s %7s %9s\n", "", "stream s", "cpu s", "live MiB",
-           "held MiB", "RSS MiB", "pair ns", "two ns", "hits", "idle MiB");
+    printf("The stall stream: %u messages of %d buffers, each 300 x 256 f32, every %dth 2 to 40 "
+           "times as "
+           "long; all of them\nlive at once (live peak %.1f MiB). %d rounds in turns; medians "
+           "(least .. most). "
+           "Pairs: a take and a give of the\nsteady size, ns: alone, beside 100,000 idle buffers, "
+           "and on two "
+           "threads at once.\n\n",
+           messages, BUFFERS, EVERY, t->values[0][R_live_peak_mib][rounds / 2], rounds);
+    printf("%-14s %22s %9s %8s %8s %8s %7s %7s %7s %7s %8s\n", "", "stream, s", "us/messg.",
+           "held MiB", "RSS MiB", "at rest", "pair", "beside", "two", "hits", "idle MiB");
     for (size_t s = 0; s < SUBJECTS; s++) {
         double(*v)[ROUNDS_MAX] = t->values[s];
+        char held[32] = "-", hits[32] = "-", idle[32] = "-";
         int m = rounds / 2;
         if (t->absent[s]) {
             continue;
         }
-        printf("%-14s %6.2f (%5.2f .. %5.2f) %7.2f %9.1f %9.1f %9.1f %8.1f %8.1f %7.4f %9.1f\n",
+        if (subjects[s].policy != NULL) {
+            snprintf(held, sizeof held, "%.1f", v[R_held_peak_mib][m]);
+            snprintf(hits, sizeof hits, "%.4f", v[R_hit_rate][m]);
+            snprintf(idle, sizeof idle, "%.1f", v[R_idle_most_mib][m]);
+        }
+        printf("%-14s %6.2f (%5.2f .. %5.2f) %9.1f %8s %8.1f %8.1f %7.1f %7.1f %7.1f %7s %8s\n",
                subjects[s].name, v[R_stream_s][m], v[R_stream_s][0], v[R_stream_s][rounds - 1],
-               v[R_cpu_s][m], v[R_live_peak_mib][m], v[R_held_peak_mib][m], v[R_rss_peak_mib][m],
-               v[R_pair_ns][m], v[R_pair_two_ns][m], v[R_hit_rate][m], v[R_idle_most_mib][m]);
+               v[R_message_us][m], held, v[R_rss_peak_mib][m], v[R_rest_mib][m], v[R_pair_ns][m],
+               v[R_pair_beside_ns][m], v[R_pair_two_ns][m], hits, idle);
     }
+    printf("\nat rest: resident between messages, at most. glibc, keeps 0: told to return what is "
+           "freed, "
+           "a 16th of the messages.\n");
     for (size_t s = 0; s < SUBJECTS; s++) {
         if (t->absent[s]) {
             printf("%s: left out%s\n", subjects[s].name,

@@ -51,6 +51,16 @@ c_peer rtfilter rtf_common.h librtfilter-dev
 c_peer liquid liquid/liquid.h libliquid-dev
 [ "$configure_again" -eq 0 ] || cmake "$build" >/dev/null 2>&1
 
+# Allocators: alloc_stream preloads them, and itself names those that are not there.
+allocator() { # allocator LIBRARY PACKAGE
+    [ -n "$(find /usr/lib /usr/local/lib -name "$1" 2>/dev/null | head -n 1)" ] && return
+    echo "weir bench: installing $2"
+    apt_install "$2" || echo "weir bench: Debian package $2 could not be installed"
+}
+allocator libtcmalloc_minimal.so.4 libtcmalloc-minimal4
+allocator libmimalloc.so.2 libmimalloc2.0
+allocator libjemalloc.so.2 libjemalloc2
+
 # Python peers: a venv of their own, and a wrapper each, so that the bench starts all peers alike.
 venv="$build/bench-venv"
 wanted="numpy scipy ezmsg ezmsg-sigproc==3.11.1"
