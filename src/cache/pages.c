@@ -47,8 +47,9 @@ static size_t choose_granule(const weiri_policy *policy)
         return WEIRI_GRANULE;
     }
     size_t granule = GRANULE_MAX;
-    uint64_t kept = policy->cache_limit > 0 ? policy->cache_limit : WEIR_NO_LIMIT;
-    while (granule > GRANULE_MIN && (granule > kept / 4 || granule > policy->memory_limit / 16)) {
+    bool little = policy->cache_limit > 0 && policy->cache_limit < GRANULE_MAX;
+    while (granule > GRANULE_MIN && ((little && granule > policy->cache_limit / 4) ||
+                                     granule > policy->memory_limit / 16)) {
         granule /= 2;
     }
     size_t page = policy->heap->ops->page_size(policy->heap);
