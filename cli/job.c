@@ -27,6 +27,8 @@ static const struct argp_option chain_options[] = {
     {"threads", CLI_OPT_THREADS, "N", 0, "threads of the chain", 1},
     {"tile", CLI_OPT_TILE, "FRAMES|auto|none", 0,
      "frames that go through the chain together; none: message by message", 1},
+    {"fuse", CLI_OPT_FUSE, "on|off", 0,
+     "whether neighbours go through a tile together; the result is the same", 1},
     {"json", CLI_OPT_JSON, 0, 0, "figures as JSON on standard output", 1},
     {0}};
 
@@ -42,6 +44,13 @@ static uint64_t read_tile(struct argp_state *state, const char *text)
     if (strcasecmp(text, "none") == 0)
         return WEIR_TILE_NONE;
     return cli_option_count(state, "--tile", text, 1);
+}
+
+static bool read_switch(struct argp_state *state, const char *name, const char *text)
+{
+    if (strcasecmp(text, "on") != 0 && strcasecmp(text, "off") != 0)
+        argp_failure(state, 2, 0, "%s: '%s' is neither on nor off", name, text);
+    return strcasecmp(text, "on") == 0;
 }
 
 static error_t parse_chain(int key, char *text, struct argp_state *state)
@@ -73,6 +82,9 @@ static error_t parse_chain(int key, char *text, struct argp_state *state)
         return 0;
     case CLI_OPT_TILE:
         job->chain_options.tile_frames = read_tile(state, text);
+        return 0;
+    case CLI_OPT_FUSE:
+        job->chain_options.fuse = read_switch(state, "--fuse", text);
         return 0;
     case CLI_OPT_JSON:
         job->json = true;

@@ -7,14 +7,30 @@
 #include <math.h>
 #include <string.h>
 
+/* Whether a unit has no edge behind it: the next one goes through the tile with it. */
+static bool part_is_fused(const weir_plan *plan, size_t index)
+{
+    const weir_plan_part *part = &plan->parts[index];
+    return strcmp(part->kind, "unit") == 0 &&
+           (index + 1 == plan->part_count || strcmp(part[1].kind, "edge") != 0 ||
+            strcmp(part[1].name, part->name) != 0);
+}
+
+static bool is_fused(const weir_plan *plan)
+{
+    for (size_t i = 0; i < plan->part_count; i++)
+        if (part_is_fused(plan, i))
+            return true;
+    return false;
+}
+
 /* A unit and the edge behind it make one row; what is no unit has its bytes in the last columns only. */
 static size_t add_row(cli_table *table, const weir_plan *plan, size_t index)
 {
     const weir_plan_part *part = &plan->parts[index], *edge = NULL;
     char shape[256], text[CLI_FIGURE];
     bool unit = strcmp(part->kind, "unit") == 0;
-    if (unit && index + 1 < plan->part_count && strcmp(part[1].kind, "edge") == 0 &&
-        strcmp(part[1].name, part->name) == 0)
+    if (unit && !part_is_fused(plan, index))
         edge = &part[1];
     const weir_plan_part *sized = edge != NULL ? edge : part;
     uint64_t bytes = part->bytes + (edge != NULL ? edge->bytes : 0);
@@ -28,7 +44,7 @@ static size_t add_row(cli_table *table, const weir_plan *plan, size_t index)
                                               : "");
     cli_table_cell(table, "%s", unit ? cli_count(part->bytes, text, sizeof text) : "");
     cli_table_cell(table, "%s",
-                   edge == NULL           ? ""
+                   edge == NULL           ? (unit ? "fused" : "")
                    : edge->bytes > 0      ? cli_count(edge->bytes, text, sizeof text)
                    : plan->whole_messages ? "of cache"
                                           : "in place");
@@ -51,6 +67,8 @@ void cli_plan_print(const cli_job *job, FILE *file)
     cli_table_cell(table, "%s", cli_bytes(plan->total_bytes, text, sizeof text));
     cli_table_print(table, file);
     cli_table_destroy(table);
+    if (is_fused(plan))
+        fprintf(file, "a fused unit hands on to the next piece by piece, without an edge between\n");
     if (plan->whole_messages)
         fprintf(file,
                 "message by message, at the fullest moment of the longest; what is given back is "
@@ -95,6 +113,7 @@ json_t *cli_plan_json(const cli_job *job)
         json_object_set_new(row, "rate_hz",
                             cli_json_real(part->spec != NULL ? part->spec->rate_hz : NAN));
         json_object_set_new(row, "capacity_frames", cli_json_count(part->capacity_frames));
+        json_object_set_new(row, "fused", json_boolean(part_is_fused(plan, i)));
         json_array_append_new(parts, row);
     }
     json_object_set_new(json, "total_bytes", cli_json_count(plan->total_bytes));

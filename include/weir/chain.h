@@ -120,6 +120,8 @@ typedef struct weir_chain_options {
     uint64_t threads;         /* 1 */
     double gap_tolerance_s;   /* S4; NAN = not stated: 1 ms */
     const char *name;         /* of the chain's file, for messages; NULL = none */
+    bool fuse;                /* true: neighbours go through a tile together; false: one by one. The
+                                 same bits */
 } weir_chain_options;
 
 /* Everything unset. */

@@ -26,26 +26,37 @@ typedef struct band_run {
     weiri_stage *stage;
     int band, shape;
     unsigned char *strips[2];
-    int strip; /* the one that is free */
+    int strip;                   /* the one that is free */
+    const unsigned char *shared; /* what the head has prepared, of the tile's first frame */
 } band_run;
 
-/* Input of the band, in a strip of its own unless it is all channels. */
-static weiri_tile gather(band_run *at, const weiri_tile *in)
+/* Input of the band from a frame of the tile on, in a strip of its own unless it is all channels. A head is
+ * applied on the way. */
+static weiri_tile gather(band_run *at, const weiri_tile *in, size_t from)
 {
     const weiri_stage *stage = at->stage;
-    if (stage->bands == 1) {
-        return *in;
-    }
-    const weiri_step *first = stage->first;
+    const weiri_step *first = stage->first, *head = stage->head;
     size_t frame_bytes = (size_t)weir_spec_frame_bytes(first->in);
-    size_t channel_bytes = frame_bytes / (size_t)first->channels;
+    const unsigned char *rows = (const unsigned char *)in->data + from * frame_bytes;
+    if (!weiri_stage_gathers(stage)) {
+        return (weiri_tile){(void *)rows, in->frames};
+    }
     size_t row_bytes = (size_t)weir_spec_frame_bytes(&first->band_in[at->shape]);
     weiri_tile strip = {at->strips[at->strip], in->frames};
     at->strip ^= 1;
-    copy_rows(strip.data, row_bytes,
-              (const unsigned char *)in->data +
-                  (size_t)at->band * (size_t)stage->band_channels * channel_bytes,
-              frame_bytes, row_bytes, in->frames);
+    size_t columns = (size_t)weir_spec_columns(first->in) / (size_t)first->channels;
+    size_t before = (size_t)at->band * (size_t)stage->band_channels * columns;
+    if (head != NULL) {
+        weiri_part part = {.rows = rows,
+                           .frames = in->frames,
+                           .first = before,
+                           .columns = (size_t)weir_spec_columns(&first->band_in[at->shape])};
+        head->ops->apply(&head->units[0], &part, at->shared + from * head->shared_bytes,
+                         strip.data);
+    } else {
+        copy_rows(strip.data, row_bytes, rows + before * weir_dtype_bytes(first->in->dtype),
+                  frame_bytes, row_bytes, in->frames);
+    }
     return strip;
 }
 
@@ -59,13 +70,14 @@ static void scatter(const band_run *at, const weiri_tile *strip, const weiri_til
               last->frame_bytes, strip->data, row_bytes, row_bytes, strip->frames);
 }
 
-/* All steps over one band. Takes all of `in`: the caller has seen to the room. */
-static void
-run_band(band_run *at, const weiri_tile *in, const weiri_tile *out, size_t *ret_produced)
+/* All steps over some frames of one band, from strip to strip. Takes all of them: the caller has seen to the
+ * room. */
+static size_t
+run_piece(band_run *at, const weiri_tile *in, size_t from, size_t frames, const weiri_tile *out)
 {
     const weiri_stage *stage = at->stage;
-    weiri_tile here = gather(at, in);
-    bool ours = stage->bands > 1; /* a strip, that may be written to */
+    weiri_tile here = gather(at, &(weiri_tile){in->data, frames}, from);
+    bool ours = weiri_stage_gathers(stage); /* a strip, that may be written to */
     for (weiri_step *step = stage->first; step != NULL; step = step->next) {
         bool last = step == stage->last;
         weiri_tile there = {NULL, here.frames};
@@ -87,7 +99,22 @@ run_band(band_run *at, const weiri_tile *in, const weiri_tile *out, size_t *ret_
     if (stage->bands > 1) {
         scatter(at, &here, out);
     }
-    *ret_produced = here.frames;
+    return here.frames;
+}
+
+/* Piece by piece, so that what lies between two units stays in L1 (S1: units go on where they were). */
+static size_t run_band(band_run *at, const weiri_tile *in, const weiri_tile *out)
+{
+    const weiri_stage *stage = at->stage;
+    size_t out_bytes = stage->last->frame_bytes, produced = 0;
+    for (size_t from = 0; from < in->frames; from += stage->piece_frames) {
+        size_t some = in->frames - from;
+        some = some < stage->piece_frames ? some : stage->piece_frames;
+        weiri_tile room = {(unsigned char *)out->data + produced * out_bytes,
+                           out->frames - produced};
+        produced += run_piece(at, in, from, some, &room);
+    }
+    return produced;
 }
 
 bool weiri_step_in_place(const weiri_step *step)
@@ -98,14 +125,14 @@ bool weiri_step_in_place(const weiri_step *step)
 
 bool weiri_stage_is_plain(const weiri_stage *stage)
 {
-    return stage->bands == 1 && stage->first == stage->last;
+    return stage->bands == 1 && stage->first == stage->last && stage->head == NULL;
 }
 
 /* M6: the most that was used of the strips. */
 static void note_strips(weir_chain *chain, const weiri_stage *stage, size_t frames)
 {
     weir_plan_part *part = chain->strip_part;
-    uint64_t room = weiri_stage_room(chain, stage);
+    uint64_t room = stage->piece_frames;
     if (part != NULL && part->used_bytes < part->bytes && frames > 0) {
         uint64_t used = part->bytes * (frames < room ? frames : room) / room;
         part->used_bytes = used > part->used_bytes ? used : part->used_bytes;
@@ -133,9 +160,9 @@ static void one_band(void *user, int band, int thread)
         .band = band,
         .shape = at->stage->bands > 1 && band == at->stage->bands - 1 ? 1 : 0,
         .strips = {strips, strips + chain->strip_bytes},
+        .shared = (const unsigned char *)chain->buffer->memory + at->stage->shared_offset,
     };
-    size_t produced = 0;
-    run_band(&run, &at->in, &at->out, &produced);
+    size_t produced = run_band(&run, &at->in, &at->out);
     if (band == 0) {
         at->produced = produced;
     }
@@ -156,6 +183,20 @@ static void some_frames(void *user, int piece, int thread)
     if (to > from) {
         step->ops->process(&step->units[thread], &in, &consumed, &out, &produced);
     }
+}
+
+/* A head's half over some frames. */
+static void some_shared(void *user, int piece, int thread)
+{
+    tile_run *at = user;
+    const weiri_step *head = at->stage->head;
+    size_t pieces = (size_t)at->chain->options.threads;
+    size_t from = at->in.frames * (size_t)piece / pieces;
+    size_t to = at->in.frames * (size_t)(piece + 1) / pieces;
+    weiri_tile in = {(unsigned char *)at->in.data + from * (size_t)weir_spec_frame_bytes(head->in),
+                     to - from};
+    unsigned char *shared = (unsigned char *)at->chain->buffer->memory + at->stage->shared_offset;
+    head->ops->prepare(&head->units[thread], &in, shared + from * head->shared_bytes);
 }
 
 /* The counts of the threads' instances go to the first. */
@@ -191,7 +232,7 @@ void weiri_stage_process(weir_chain *chain,
                          size_t *ret_produced)
 {
     tile_run at = {.chain = chain, .stage = stage, .in = *in, .out = *out};
-    if (stage->by_frame) {
+    if (stage->first->by_frame) {
         at.in.frames = in->frames < out->frames ? in->frames : out->frames;
         do_pieces(chain, some_frames, &at, (int)chain->options.threads);
         gather_counts(chain, stage->first);
@@ -206,6 +247,9 @@ void weiri_stage_process(weir_chain *chain,
     /* No more than there is room for what comes of it: then all of it is taken. One frame always fits. */
     while (at.in.frames > 1 && weiri_stage_out(stage, at.in.frames) > out->frames) {
         at.in.frames--;
+    }
+    if (stage->head != NULL) {
+        do_pieces(chain, some_shared, &at, (int)chain->options.threads);
     }
     do_pieces(chain, one_band, &at, stage->bands);
     *ret_consumed = at.in.frames;

@@ -24,6 +24,7 @@ weir_chain_options weir_chain_options_default(void)
         .tile_frames = WEIR_UNSET,
         .threads = WEIR_UNSET,
         .gap_tolerance_s = NAN,
+        .fuse = true,
     };
 }
 

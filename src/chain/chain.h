@@ -68,29 +68,34 @@ typedef struct weiri_step {
     weir_spec spec;      /* of its output, all channels */
     double frames_per_output;
     bool columnwise;
-    uint64_t channels;   /* of its input: entries of missing */
-    size_t frame_bytes;  /* of its output, all channels */
-    uint64_t unfinished; /* input frames dropped at gaps (S4) */
+    uint64_t shared_bytes; /* of a frame, if it runs in two halves; else 0 */
+    uint64_t channels;     /* of its input: entries of missing */
+    size_t frame_bytes;    /* of its output, all channels */
+    uint64_t unfinished;   /* input frames dropped at gaps (S4) */
     /* By band: all but the last band have as many channels, so there are two shapes at most. */
     weir_spec band_in[2], band_out[2];
     uint64_t band_state_bytes[2];
+    bool by_frame; /* no bands, but frames divided among threads */
+    int instances;
     weiri_unit *units;                     /* one a band, or one a thread */
     uint64_t state_offset, missing_offset; /* in the chain's buffer */
 } weiri_step;
 
 typedef struct weiri_stage {
+    weiri_step
+        *head; /* couples channels: prepared over whole frames, applied band by band; or NULL */
     weiri_step *first, *last;
     int parent;             /* stage, or -1 = the chain's input */
     uint64_t band_channels; /* of all bands but the last */
     int bands;
-    bool by_frame; /* no band, but frames divided among threads */
+    size_t piece_frames; /* that go through all steps of a band together */
     weiri_edge edge;
     size_t consumed;    /* frames of the parent's edge taken so far */
     bool more;          /* stopped because its edge was full: ask again */
     int64_t next_index; /* of the next frame that it puts out */
     int output;         /* number of the output behind it, or -1 */
     int children;
-    uint64_t edge_offset;
+    uint64_t edge_offset, shared_offset; /* in the chain's buffer */
     weir_plan_part *edge_part;
 } weiri_stage;
 
@@ -135,8 +140,8 @@ struct weir_chain {
         strip_offset; /* of the first strip; of both; one pair a thread */
     uint64_t pool_offset;
     weir_plan_part *strip_part;
-    uint64_t edges_most;        /* message-wise: most of them at once, and idle ones, that have records */
-    uint64_t edges_bytes;       /* message-wise: of edges that are there now, as charged */
+    uint64_t edges_most;  /* message-wise: most of them at once, and idle ones, that have records */
+    uint64_t edges_bytes; /* message-wise: of edges that are there now, as charged */
     weir_plan_part *edges_part; /* and of those at the fullest moment */
     weir_plan_part *idle_part;  /* kept for reuse; NULL = only where the plan has room */
 
@@ -169,7 +174,7 @@ weir_err weiri_chain_bands(weir_chain *chain);
 /* Most frames that the stage is given at once. */
 uint64_t weiri_stage_room(const weir_chain *chain, const weiri_stage *stage);
 /* Bytes of the two strips that the stage needs, after weiri_chain_bands; 0 = none. */
-void weiri_stage_strips(const weir_chain *chain, const weiri_stage *stage, uint64_t ret_bytes[2]);
+void weiri_stage_strips(const weiri_stage *stage, uint64_t ret_bytes[2]);
 /* Most frames that come out of n in one call: of a unit, of a stage. */
 uint64_t weiri_frames_out(uint64_t frames, double frames_per_output);
 uint64_t weiri_stage_out(const weiri_stage *stage, uint64_t frames);
@@ -177,12 +182,18 @@ uint64_t weiri_stage_out(const weiri_stage *stage, uint64_t frames);
 /* Of a strip, as chosen. Two of them, a band's part of the input and its states are to stay in L2. */
 #define WEIRI_STRIP_BYTES ((uint64_t)64 << 10)
 
+/* Of a tile that is chosen: shorter ones spend their time on handing states over. */
+#define WEIRI_TILE_LEAST 64
+
 /* Whether a unit's output may lie where its input lies. */
 bool weiri_step_in_place(const weiri_step *step);
 /* One step, one band: nothing but that unit's process. */
 bool weiri_stage_is_plain(const weiri_stage *stage);
-/* How many instances each of its units has. */
-int weiri_stage_instances(const weir_chain *chain, const weiri_stage *stage);
+/* Whether its steps get their input in a strip. */
+static inline bool weiri_stage_gathers(const weiri_stage *stage)
+{
+    return stage->bands > 1 || stage->head != NULL;
+}
 
 /* bands.c: takes frames from `in` and puts what comes of them into `out`, both all channels wide. */
 void weiri_stage_process(weir_chain *chain,

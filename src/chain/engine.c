@@ -40,7 +40,7 @@ static void reset_stage(weir_chain *chain, weiri_stage *stage, bool gap)
             continue;
         }
         step->unfinished = weiri_chain_unfinished(chain, step);
-        int instances = step->ops->reset == NULL ? 0 : weiri_stage_instances(chain, stage);
+        int instances = step->ops->reset == NULL ? 0 : step->instances;
         for (int band = 0; band < instances; band++) {
             step->ops->reset(&step->units[band]);
         }
@@ -475,7 +475,7 @@ weir_unit_report weir_chain_node_report(const weir_chain *chain, size_t number)
         for (uint64_t i = 0; i < report.channels; i++) {
             report.missing_total += report.missing[i];
         }
-        int instances = weiri_stage_instances(chain, &chain->stages[step->stage]);
+        int instances = step->instances;
         for (int band = 0; band < instances; band++) {
             report.saturated += step->units[band].saturated;
         }

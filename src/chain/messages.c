@@ -103,8 +103,8 @@ uint64_t weiri_messages_idle(weir_chain *chain, uint64_t total, uint64_t *ret_re
     uint64_t left = limit == WEIR_NO_LIMIT || limit < total ? 0 : limit - total;
     uint64_t idle = stats.cache_limit_bytes < left ? stats.cache_limit_bytes : left;
     uint64_t live = chain->edges_most + 1, kept = idle / IDLE_EACH;
-    uint64_t records = weiri_cost_records(chain->cache, live + kept) -
-                       weiri_cost_records(chain->cache, live);
+    uint64_t records =
+        weiri_cost_records(chain->cache, live + kept) - weiri_cost_records(chain->cache, live);
     if (records > left) {
         kept = records = 0;
     }

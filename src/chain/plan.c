@@ -21,7 +21,6 @@
  * channels has 80 frames (121 x real time in its good moments), with 3/4 it has 112 (113 x). */
 #define L2_ASSUMED ((uint64_t)512 << 10)
 #define L2_MOST    ((uint64_t)4 << 20)
-#define TILE_LEAST 64 /* shorter ones spend their time on handing states over */
 #define TILE_MOST  4096
 
 static uint64_t working_bytes(void)
@@ -33,7 +32,7 @@ static uint64_t working_bytes(void)
 
 static bool in_place(const weir_chain *chain, const weiri_stage *stage)
 {
-    if (stage->first != stage->last || !weiri_step_in_place(stage->first) ||
+    if (stage->head != NULL || stage->first != stage->last || !weiri_step_in_place(stage->first) ||
         weiri_chain_is_whole(chain)) {
         return false;
     }
@@ -63,8 +62,8 @@ static uint64_t choose_tile(weir_chain *chain)
         }
     }
     double frames = (double)(working_bytes() - 2 * WEIRI_STRIP_BYTES) / frame_bytes;
-    if (!(frames > TILE_LEAST)) {
-        return TILE_LEAST;
+    if (!(frames > WEIRI_TILE_LEAST)) {
+        return WEIRI_TILE_LEAST;
     }
     return frames > TILE_MOST ? TILE_MOST : (uint64_t)frames / 16 * 16;
 }
@@ -124,16 +123,20 @@ static uint64_t edge_bytes(uint64_t frames, uint64_t frame_bytes)
 static void lay_step(layout *at, weiri_step *step)
 {
     weir_chain *chain = at->chain;
-    const weiri_stage *stage = &chain->stages[step->stage];
+    weiri_stage *stage = &chain->stages[step->stage];
     char name[96];
     snprintf(name, sizeof name, "%d %s", (int)(step - chain->steps) + 1, step->ops->info.name);
     uint64_t before = at->bytes;
-    uint64_t copies = (uint64_t)weiri_stage_instances(chain, stage);
-    uint64_t last = stage->bands > 1 ? step->band_state_bytes[1] : step->band_state_bytes[0];
+    uint64_t copies = (uint64_t)step->instances;
+    bool in_bands = !step->by_frame && stage->bands > 1;
+    uint64_t last = step->band_state_bytes[in_bands ? 1 : 0];
     step->state_offset =
         add_bytes(at, (step->band_state_bytes[0] + 63) / 64 * 64 * (copies - 1) + last);
     step->missing_offset =
-        add_bytes(at, step->channels * sizeof(uint64_t) * (stage->by_frame ? copies : 1));
+        add_bytes(at, step->channels * sizeof(uint64_t) * (step->by_frame ? copies : 1));
+    if (step == stage->head) {
+        stage->shared_offset = add_bytes(at, weiri_stage_room(chain, stage) * step->shared_bytes);
+    }
     weir_plan_part *part = add_part(chain, weiri_arena_text(&chain->plan_arena, name), "unit",
                                     at->bytes - before, &step->spec);
     part->used_bytes = part->bytes;
@@ -159,7 +162,7 @@ static void lay_strips(layout *at)
     uint64_t most[2] = {0, 0};
     for (int i = 0; i < chain->stage_count; i++) {
         uint64_t bytes[2];
-        weiri_stage_strips(chain, &chain->stages[i], bytes);
+        weiri_stage_strips(&chain->stages[i], bytes);
         most[0] = bytes[0] > most[0] ? bytes[0] : most[0];
         most[1] = bytes[1] > most[1] ? bytes[1] : most[1];
     }
@@ -429,10 +432,11 @@ static weir_err refuse(const weir_chain *chain)
 static void place_step(weir_chain *chain, const weiri_stage *stage, weiri_step *step)
 {
     unsigned char *base = chain->buffer->memory;
-    for (int band = 0; band < weiri_stage_instances(chain, stage); band++) {
-        int shape = stage->bands > 1 && band == stage->bands - 1 ? 1 : 0;
-        uint64_t first = stage->by_frame ? 0 : (uint64_t)band * stage->band_channels;
-        uint64_t counts = stage->by_frame ? (uint64_t)band * step->channels : first;
+    uint64_t width = step->by_frame ? step->channels : stage->band_channels;
+    for (int band = 0; band < step->instances; band++) {
+        int shape = !step->by_frame && stage->bands > 1 && band == stage->bands - 1 ? 1 : 0;
+        uint64_t first = step->by_frame ? 0 : (uint64_t)band * width;
+        uint64_t counts = step->by_frame ? (uint64_t)band * step->channels : first;
         uint64_t state_bytes = (step->band_state_bytes[0] + 63) / 64 * 64;
         weiri_unit *unit = &step->units[band];
         *unit = (weiri_unit){
@@ -442,8 +446,7 @@ static void place_step(weir_chain *chain, const weiri_stage *stage, weiri_step *
             .out = &step->band_out[shape],
             .state = base + step->state_offset + (uint64_t)band * state_bytes,
             .missing = (uint64_t *)(void *)(base + step->missing_offset) + counts,
-            .channels = step->channels - first < stage->band_channels ? step->channels - first
-                                                                      : stage->band_channels,
+            .channels = step->channels - first < width ? step->channels - first : width,
         };
         if (step->ops->init != NULL) {
             step->ops->init(unit);
@@ -463,6 +466,9 @@ static void place(weir_chain *chain)
     for (int i = 0; i < chain->stage_count; i++) {
         weiri_stage *stage = &chain->stages[i];
         stage->edge.data = weiri_chain_is_whole(chain) ? NULL : base + stage->edge_offset;
+        if (stage->head != NULL) {
+            place_step(chain, stage, stage->head);
+        }
         for (weiri_step *step = stage->first; step != NULL; step = step->next) {
             place_step(chain, stage, step);
         }

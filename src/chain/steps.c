@@ -107,6 +107,7 @@ static weir_err plan_unit(weir_chain *chain, weiri_step *step)
     step->spec = unit_plan.out;
     step->frames_per_output = unit_plan.frames_per_output;
     step->columnwise = unit_plan.columnwise;
+    step->shared_bytes = unit_plan.shared_bytes;
     step->spec.rate_hz = in->rate_hz / unit_plan.frames_per_output;
     step->spec.dims[0].step = unit_plan.frames_per_output / in->rate_hz;
     err = weir_spec_check(&step->spec);

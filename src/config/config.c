@@ -176,6 +176,7 @@ static void lay_over(const weir_chain_options *flags, weir_chain_options *option
     options->heap = flags->heap;
     options->policy = flags->policy;
     options->longest_message = flags->longest_message;
+    options->fuse = flags->fuse;
     if (flags->memory_limit != unset.memory_limit)
         options->memory_limit = flags->memory_limit;
     if (flags->cache_limit != unset.cache_limit)

@@ -40,6 +40,12 @@ typedef struct weiri_ewma_params {
     double beta; /* 1 - alpha */
 } weiri_ewma_params;
 
+/* What a row is moved by. */
+typedef struct weiri_shift {
+    double less, gain;
+    bool clean; /* nothing is missing in the row that they were made of */
+} weiri_shift;
+
 /* A recurrence of kernels.def, as src/scan runs it. */
 typedef void weiri_recurrence_fn(const void *params,
                                  double *state,

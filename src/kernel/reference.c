@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * reference.c: a row less its mean: the common reference of one group that lies in one piece.
- * Rows with missing values, and groups that do not lie so, are the unit's (common_reference.c),
- * by the same sum.
+ * reference.c: what the common reference of one group that lies in one piece is made of: sums of rows, and
+ * rows less a value each. Rows with missing values, and groups that do not lie so, are the unit's
+ * (common_reference.c), by the same sum.
  *
  * S1's fixed tree over channels is here NumPy's: up to 128 values go to 8 sums, which are then
  * added in pairs; more are halved first. In the stream's dtype, as there: where a channel is near
@@ -12,9 +12,13 @@
  */
 #include "kernel/vector.h"
 
-#include <math.h>
-
 enum { SUMS = 8, PIECE = 128 };
+
+/* Where a row is cut in two; 0 = nowhere. */
+WEIRI_INLINE size_t half_of(size_t count)
+{
+    return count <= PIECE ? 0 : count / 2 / SUMS * SUMS;
+}
 
 #define REFERENCE(type_name, type)                                                                 \
     typedef type eight_##type_name __attribute__((vector_size(SUMS * sizeof(type))));              \
@@ -50,7 +54,7 @@ enum { SUMS = 8, PIECE = 128 };
                                                                                                    \
     type WEIRI_K(sum_##type_name)(const type *row, size_t count)                                   \
     {                                                                                              \
-        size_t half = count <= PIECE ? 0 : count / 2 / SUMS * SUMS;                                \
+        size_t half = half_of(count);                                                              \
         if (count - half <= PIECE) {                                                               \
             return pieces_##type_name(row, half, row + half, count - half);                        \
         }                                                                                          \
@@ -58,23 +62,55 @@ enum { SUMS = 8, PIECE = 128 };
                WEIRI_K(sum_##type_name)(row + half, count - half);                                 \
     }                                                                                              \
                                                                                                    \
-    size_t WEIRI_K(reference_##type_name)(const type *in, type *out, size_t rows, size_t count,    \
-                                          double gain)                                             \
+    /* Two rows side by side, of no more than two pieces each: four additions in flight. */        \
+    WEIRI_INLINE void two_rows_##type_name(const type *a, const type *b, size_t half,              \
+                                           size_t count, type *ret)                                \
     {                                                                                              \
-        type factor = (type)gain;                                                                  \
-        for (size_t row = 0; row < rows; row++) {                                                  \
-            const type *from = in + row * count;                                                   \
-            type *to = out + row * count;                                                          \
-            type mean = WEIRI_K(sum_##type_name)(from, count) / (type)count;                       \
-            if (!isfinite(mean)) {                                                                 \
-                return row;                                                                        \
-            }                                                                                      \
-            WEIRI_INDEPENDENT                                                                      \
-            for (size_t i = 0; i < count; i++) {                                                   \
-                to[i] = (from[i] - mean) * factor;                                                 \
+        eight_##type_name a0 = {0}, a1 = {0}, b0 = {0}, b1 = {0};                                  \
+        size_t i = 0;                                                                              \
+        for (; i < half; i += SUMS) {                                                              \
+            a0 += *(const eight_loose_##type_name *)(a + i);                                       \
+            b0 += *(const eight_loose_##type_name *)(b + i);                                       \
+            a1 += *(const eight_loose_##type_name *)(a + half + i);                                \
+            b1 += *(const eight_loose_##type_name *)(b + half + i);                                \
+        }                                                                                          \
+        for (; half + i + SUMS <= count; i += SUMS) {                                              \
+            a1 += *(const eight_loose_##type_name *)(a + half + i);                                \
+            b1 += *(const eight_loose_##type_name *)(b + half + i);                                \
+        }                                                                                          \
+        size_t at = half + i, rest = count - at;                                                   \
+        type second_a = total_##type_name(&a1, a + at, rest);                                      \
+        type second_b = total_##type_name(&b1, b + at, rest);                                      \
+        ret[0] = half == 0 ? second_a : total_##type_name(&a0, NULL, 0) + second_a;                \
+        ret[1] = half == 0 ? second_b : total_##type_name(&b0, NULL, 0) + second_b;                \
+    }                                                                                              \
+                                                                                                   \
+    void WEIRI_K(sums_##type_name)(const type *rows, size_t frames, size_t count, type *ret)       \
+    {                                                                                              \
+        size_t row = 0, half = half_of(count);                                                     \
+        for (; row + 2 <= frames && count - half <= PIECE; row += 2) {                             \
+            const type *first = rows + row * count;                                                \
+            two_rows_##type_name(first, first + count, half, count, ret + row);                    \
+        }                                                                                          \
+        for (; row < frames; row++) {                                                              \
+            ret[row] = WEIRI_K(sum_##type_name)(rows + row * count, count);                        \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    size_t WEIRI_K(shift_##type_name)(const type *in, size_t in_stride, type *out, size_t rows,    \
+                                      size_t columns, const weiri_shift *shifts)                   \
+    {                                                                                              \
+        size_t row = 0;                                                                            \
+        for (; row < rows && shifts[row].clean; row++) {                                           \
+            type less = (type)shifts[row].less, gain = (type)shifts[row].gain;                     \
+            const type *from = in + row * in_stride;                                               \
+            type *to = out + row * columns;                                                        \
+            WEIRI_INDEPENDENT WEIRI_UNROLL for (size_t i = 0; i < columns; i++)                    \
+            {                                                                                      \
+                to[i] = (from[i] - less) * gain;                                                   \
             }                                                                                      \
         }                                                                                          \
-        return rows;                                                                               \
+        return row;                                                                                \
     }
 
 REFERENCE(f32, float)

@@ -134,6 +134,9 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     }
     if (given->mode != PASSTHROUGH) {
         (void)lay_out(given, plan->in, NULL, &plan->state_bytes);
+        bool one_set = given->channel_groups == NULL &&
+                       plan->in->dims[dim].size == weir_spec_columns(plan->in);
+        plan->shared_bytes = one_set ? sizeof(weiri_shift) : 0;
     }
     return WEIR_OK;
 }
@@ -235,54 +238,53 @@ static void count_missing(weiri_unit *unit, const uint32_t *members, size_t coun
     }
 }
 
-/* One set of one frame; in may be out. On its own a channel has no others, and stays as it is. */
-static void reference_set(
-    weiri_unit *unit, const uint32_t *members, size_t count, bool clean, const void *in, void *out)
+/* What a set is moved by in one frame. On its own a channel has no others, and stays as it is. */
+static weiri_shift
+shift_of(weiri_unit *unit, const uint32_t *members, size_t count, bool clean, const void *in)
 {
     const weiri_kernels *kernels = weiri_kernels_get();
     const reference_settings *settings = unit->settings;
     const reference_state *state = unit->state;
     bool mean = settings->mode == MEAN;
     size_t least = settings->include_current ? 1 : 2;
-    if (!clean) {
-        count_missing(unit, members, count, in);
-    }
+    weiri_shift shift = {.less = 0.0, .gain = 1.0, .clean = clean};
     if (unit->in->dtype == WEIR_F32) {
-        float *values = state->values, reference = 0.0f, gain = 1.0f;
+        float *values = state->values;
         size_t good = gather_f32(in, members, count, clean, mean, values);
         if (good >= least) {
-            reference = mean ? kernels->sum_f32(values, count) / (float)good
-                             : kernels->median_f32(values, good, state->scratch);
-            gain = (float)gain_of(settings, good);
+            shift.less = (double)(mean ? kernels->sum_f32(values, count) / (float)good
+                                       : kernels->median_f32(values, good, state->scratch));
+            shift.gain = gain_of(settings, good);
         }
-        subtract_f32(in, out, members, count, clean, reference, gain);
     } else {
-        double *values = state->values, reference = 0.0, gain = 1.0;
+        double *values = state->values;
         size_t good = gather_f64(in, members, count, clean, mean, values);
         if (good >= least) {
-            reference = mean ? kernels->sum_f64(values, count) / (double)good
-                             : kernels->median_f64(values, good, state->scratch);
-            gain = gain_of(settings, good);
+            shift.less = mean ? kernels->sum_f64(values, count) / (double)good
+                              : kernels->median_f64(values, good, state->scratch);
+            shift.gain = gain_of(settings, good);
         }
-        subtract_f64(in, out, members, count, clean, reference, gain);
     }
+    return shift;
 }
 
-/* Values that no set has. */
-static void hand_on(
-    weiri_unit *unit, const uint32_t *members, size_t count, bool clean, const void *in, void *out)
+/* Moves a set, or what is in none; in may be out. */
+static void move_members(weiri_unit *unit,
+                         const uint32_t *members,
+                         size_t count,
+                         weiri_shift shift,
+                         const void *in,
+                         void *out)
 {
-    if (!clean) {
+    if (!shift.clean) {
         count_missing(unit, members, count, in);
     }
     if (unit->in->dtype == WEIR_F32) {
-        subtract_f32(in, out, members, count, clean, 0.0f, 1.0f);
+        subtract_f32(in, out, members, count, shift.clean, (float)shift.less, (float)shift.gain);
     } else {
-        subtract_f64(in, out, members, count, clean, 0.0, 1.0);
+        subtract_f64(in, out, members, count, shift.clean, shift.less, shift.gain);
     }
 }
-
-/* ---- frames ---------------------------------------------------------------------------------- */
 
 /* All sets of one frame, and what is in none. */
 static void reference_frame(weiri_unit *unit, const void *in, void *out)
@@ -293,36 +295,138 @@ static void reference_frame(weiri_unit *unit, const void *in, void *out)
                                              : kernels->finite_f64(in, state->columns);
     size_t first = 0;
     for (size_t set = 0; set < state->sets; set++) {
-        reference_set(unit, state->members + first, state->ends[set] - first, clean, in, out);
+        const uint32_t *members = state->members + first;
+        size_t count = state->ends[set] - first;
+        move_members(unit, members, count, shift_of(unit, members, count, clean, in), in, out);
         first = state->ends[set];
     }
-    hand_on(unit, state->members + first, state->columns - first, clean, in, out);
+    move_members(unit, state->members + first, state->columns - first,
+                 (weiri_shift){.less = 0.0, .gain = 1.0, .clean = clean}, in, out);
 }
 
-/* Rows that are sets in one piece: by the kernel, but for those with something missing. */
-static void reference_rows(weiri_unit *unit, const void *in, void *out, size_t rows)
+/* ---- rows that are sets in one piece --------------------------------------------------------- */
+
+enum { ROWS = 16 }; /* of 256 f32: seen twice, so that the second look comes from L1 */
+
+/* The means of some rows; what is missing in a row, or too large, makes its mean not finite. */
+static void row_means(weiri_unit *unit, const void *in, size_t rows, double *ret_means)
 {
     const weiri_kernels *kernels = weiri_kernels_get();
     const reference_state *state = unit->state;
-    size_t bytes = state->row * weir_dtype_bytes(unit->in->dtype);
-    double gain = gain_of(unit->settings, state->row);
-    const unsigned char *from = in;
-    unsigned char *to = out;
-    for (size_t row = 0; row < rows; row++) {
-        row +=
-            unit->in->dtype == WEIR_F32
-                ? kernels->reference_f32((const void *)(from + row * bytes),
-                                         (void *)(to + row * bytes), rows - row, state->row, gain)
-                : kernels->reference_f64((const void *)(from + row * bytes),
-                                         (void *)(to + row * bytes), rows - row, state->row, gain);
-        if (row < rows) {
-            /* the frame it is in, seen so that the row's members lie where they lie */
-            size_t set = row % state->sets, first = set * state->row;
-            size_t frame = (row - set) * bytes;
-            reference_set(unit, state->members + first, state->row, false, from + frame,
-                          to + frame);
+    if (unit->in->dtype == WEIR_F32) {
+        float sums[ROWS];
+        kernels->sums_f32(in, rows, state->row, sums);
+        for (size_t i = 0; i < rows; i++) {
+            ret_means[i] = (double)(sums[i] / (float)state->row);
+        }
+    } else {
+        kernels->sums_f64(in, rows, state->row, ret_means);
+        for (size_t i = 0; i < rows; i++) {
+            ret_means[i] /= (double)state->row;
         }
     }
+}
+
+/* What rows first, first + 1, ... of a tile are moved by; no more than ROWS of them. */
+static void
+row_shifts(weiri_unit *unit, const void *tile, size_t first, size_t rows, weiri_shift *ret_shifts)
+{
+    const weiri_kernels *kernels = weiri_kernels_get();
+    const reference_settings *settings = unit->settings;
+    const reference_state *state = unit->state;
+    size_t bytes = state->row * weir_dtype_bytes(unit->in->dtype);
+    const unsigned char *from = (const unsigned char *)tile + first * bytes;
+    double means[ROWS];
+    bool by_mean = settings->mode == MEAN && state->row > (settings->include_current ? 0u : 1u);
+    double gain = by_mean ? gain_of(settings, state->row) : 1.0;
+    if (by_mean) {
+        row_means(unit, from, rows, means);
+    }
+    for (size_t i = 0; i < rows; i++) {
+        const void *row = from + i * bytes;
+        bool clean = by_mean                       ? isfinite(means[i])
+                     : unit->in->dtype == WEIR_F32 ? kernels->finite_f32(row, state->row)
+                                                   : kernels->finite_f64(row, state->row);
+        if (by_mean && clean) {
+            ret_shifts[i] = (weiri_shift){.less = means[i], .gain = gain, .clean = true};
+        } else { /* by its table, whose numbers count from the frame's start */
+            size_t set = (first + i) % state->sets;
+            ret_shifts[i] = shift_of(unit, state->members + set * state->row, state->row, clean,
+                                     from + i * bytes - set * bytes);
+        }
+    }
+}
+
+/* A row in which something is missing, or may be; `column`: of its first value. */
+static void move_row(
+    weiri_unit *unit, const void *in, void *out, size_t count, size_t column, weiri_shift shift)
+{
+    const reference_state *state = unit->state;
+    for (size_t i = 0; i < count; i++) {
+        bool f32 = unit->in->dtype == WEIR_F32;
+        bool finite = f32 ? isfinite(((const float *)in)[i]) : isfinite(((const double *)in)[i]);
+        if (!finite) {
+            unit->missing[(column + i) / state->inner % state->channels]++;
+        }
+        if (f32) {
+            float moved = (((const float *)in)[i] - (float)shift.less) * (float)shift.gain;
+            ((float *)out)[i] = finite ? moved : NAN;
+        } else {
+            double moved = (((const double *)in)[i] - shift.less) * shift.gain;
+            ((double *)out)[i] = finite ? moved : (double)NAN;
+        }
+    }
+}
+
+/* Some columns of some rows, `stride` bytes apart, into rows that lie side by side; `first`: number of the
+ * first row, `column`: of its first value, within the row. */
+static void move_rows(weiri_unit *unit,
+                      const void *in,
+                      size_t stride,
+                      void *out,
+                      size_t first,
+                      size_t rows,
+                      size_t column,
+                      size_t columns,
+                      const weiri_shift *shifts)
+{
+    const weiri_kernels *kernels = weiri_kernels_get();
+    const reference_state *state = unit->state;
+    size_t value = weir_dtype_bytes(unit->in->dtype), bytes = columns * value;
+    for (size_t row = 0; row < rows; row++) {
+        const unsigned char *from = (const unsigned char *)in + row * stride;
+        unsigned char *to = (unsigned char *)out + row * bytes;
+        row += unit->in->dtype == WEIR_F32
+                   ? kernels->shift_f32((const void *)from, stride / value, (void *)to, rows - row,
+                                        columns, shifts + row)
+                   : kernels->shift_f64((const void *)from, stride / value, (void *)to, rows - row,
+                                        columns, shifts + row);
+        if (row < rows) {
+            size_t set = (first + row) % state->sets;
+            move_row(unit, (const unsigned char *)in + row * stride,
+                     (unsigned char *)out + row * bytes, columns, set * state->row + column,
+                     shifts[row]);
+        }
+    }
+}
+
+/* ---- the unit -------------------------------------------------------------------------------- */
+
+static void prepare(weiri_unit *unit, const weiri_tile *in, void *shared)
+{
+    weiri_shift *shifts = shared;
+    for (size_t row = 0; row < in->frames; row += ROWS) {
+        size_t rows = in->frames - row < ROWS ? in->frames - row : ROWS;
+        row_shifts(unit, in->data, row, rows, shifts + row);
+    }
+}
+
+static void apply(weiri_unit *unit, const weiri_part *part, const void *shared, void *out)
+{
+    const reference_state *state = unit->state;
+    size_t value = weir_dtype_bytes(unit->in->dtype);
+    move_rows(unit, (const unsigned char *)part->rows + part->first * value, state->columns * value,
+              out, 0, part->frames, part->first, part->columns, shared);
 }
 
 static void process(weiri_unit *unit,
@@ -339,14 +443,19 @@ static void process(weiri_unit *unit,
         return;
     }
     size_t frames = in->frames < out->frames ? in->frames : out->frames;
-    if (state->row > (settings->include_current ? 0u : 1u) && settings->mode == MEAN) {
-        reference_rows(unit, in->data, out->data, frames * state->sets);
-    } else {
-        size_t frame_bytes = (size_t)weir_spec_frame_bytes(unit->in);
-        for (size_t frame = 0; frame < frames; frame++) {
-            reference_frame(unit, (const unsigned char *)in->data + frame * frame_bytes,
-                            (unsigned char *)out->data + frame * frame_bytes);
-        }
+    size_t frame_bytes = (size_t)weir_spec_frame_bytes(unit->in);
+    const unsigned char *from = in->data;
+    unsigned char *to = out->data;
+    size_t all = state->row > 0 ? frames * state->sets : 0;
+    for (size_t row = 0; row < all; row += ROWS) {
+        size_t rows = all - row < ROWS ? all - row : ROWS, bytes = frame_bytes / state->sets;
+        weiri_shift shifts[ROWS];
+        row_shifts(unit, from, row, rows, shifts);
+        move_rows(unit, from + row * bytes, bytes, to + row * bytes, row, rows, 0, state->row,
+                  shifts);
+    }
+    for (size_t frame = 0; state->row == 0 && frame < frames; frame++) {
+        reference_frame(unit, from + frame * frame_bytes, to + frame * frame_bytes);
     }
     *ret_consumed = *ret_produced = frames;
 }
@@ -390,4 +499,6 @@ const weiri_unit_ops weiri_unit_common_reference = {
     .plan = plan,
     .init = init,
     .process = process,
+    .prepare = prepare,
+    .apply = apply,
 };

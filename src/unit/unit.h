@@ -13,22 +13,32 @@
 
 /* A run of frames. As input: `frames` are there. As output: room for `frames`. */
 typedef struct weiri_tile {
-    void *data; /* [frames x columns]; an input is never written, unless the unit is IN_PLACE and both
+    void *
+        data; /* [frames x columns]; an input is never written, unless the unit is IN_PLACE and both
                    tiles have the same data */
     size_t frames;
 } weiri_tile;
 
 /* What plan() works on. */
 typedef struct weiri_unit_plan {
-    const weir_spec *in;      /* dtype F32 or F64 unless the unit is ANY_DTYPE */
-    weir_spec out;            /* starts as a copy of *in; plan() changes what differs (dims, dtype) */
-    double frames_per_output; /* starts as 1; input frames an output frame, an exact ratio. The chain
+    const weir_spec *in; /* dtype F32 or F64 unless the unit is ANY_DTYPE */
+    weir_spec out;       /* starts as a copy of *in; plan() changes what differs (dims, dtype) */
+    double
+        frames_per_output; /* starts as 1; input frames an output frame, an exact ratio. The chain
                                  makes out.rate_hz and the time step from it */
-    uint64_t state_bytes;     /* of the instance */
-    bool columnwise;          /* starts as the flag; cleared where a setting differs by channel */
-    weiri_memory memory;      /* for labels of new axes; lives as long as the plan */
+    uint64_t state_bytes;  /* of the instance */
+    uint64_t shared_bytes; /* starts as 0; of a frame, between prepare() and apply(); 0 = neither */
+    bool columnwise;       /* starts as the flag; cleared where a setting differs by channel */
+    weiri_memory memory;   /* for labels of new axes; lives as long as the plan */
     weiri_notices *notices;
 } weiri_unit_plan;
+
+/* Some columns of some frames. */
+typedef struct weiri_part {
+    const void *rows; /* whole frames */
+    size_t frames;
+    size_t first, columns;
+} weiri_part;
 
 /* An instance. */
 typedef struct weiri_unit {
@@ -72,13 +82,20 @@ typedef struct weiri_unit_ops {
     /* As before the first frame (S9). Optional: NULL = no state. */
     void (*reset)(weiri_unit *unit);
 
+    /* Optional, of a unit without memory that couples channels through a few values a frame: process in two,
+     * so that the second half can be done by band, in one go with the units behind it. prepare makes
+     * shared_bytes of each frame of `in`. apply makes the output of some columns, their rows side by side,
+     * of what was prepared for these frames; by several threads at once, for different channels. */
+    void (*prepare)(weiri_unit *unit, const weiri_tile *in, void *shared);
+    void (*apply)(weiri_unit *unit, const weiri_part *part, const void *shared, void *out);
+
     /* Input frames consumed that will never be put out if nothing follows: a partial bin or window.
      * Optional: NULL = 0. */
     uint64_t (*unfinished)(const weiri_unit *unit);
 } weiri_unit_ops;
 
 #define WEIRI_UNIT_EXTERN(name) extern const weiri_unit_ops weiri_unit_##name;
-#define X(name) WEIRI_UNIT_EXTERN(name)
+#define X(name)                 WEIRI_UNIT_EXTERN(name)
 #include "unit/units.def"
 #undef X
 

@@ -87,10 +87,12 @@ static weir_chain *random_chain(weir_heap *heap,
                                 uint64_t seed,
                                 uint64_t tile,
                                 uint64_t threads,
+                                bool fuse,
                                 const weir_spec *spec,
                                 const weir_plan **ret_plan)
 {
     weir_chain_options options = weir_chain_options_default();
+    options.fuse = fuse;
     options.heap = heap;
     options.tile_frames = tile;
     options.threads = threads;
@@ -136,7 +138,7 @@ static void random_chains(void **state)
         test_signal signal = test_signal_make(spec, 9000, seed + (uint64_t)i);
         uint64_t own = test_random_next(&random);
         const weir_plan *plan = NULL;
-        weir_chain *chain = random_chain(heap, own, WEIR_TILE_AUTO, 1, &spec, &plan);
+        weir_chain *chain = random_chain(heap, own, WEIR_TILE_AUTO, 1, true, &spec, &plan);
         if (chain != NULL) {
             ran++;
             test_output whole = {0};
@@ -146,7 +148,7 @@ static void random_chains(void **state)
             for (int j = 0; j < 3; j++) {
                 test_output cut = {0};
                 chain = random_chain(heap, own, 1 + test_random_below(&random, 200),
-                                     1 + test_random_below(&random, 8), &spec, &plan);
+                                     1 + test_random_below(&random, 8), j != 1, &spec, &plan);
                 test_push(chain, &signal, 0, signal.frames, j == 0 ? 1 : 500, 0, 0, &random, &cut);
                 if (whole.frames != cut.frames) {
                     print_error("chain %llu\n", (unsigned long long)own);
@@ -164,6 +166,54 @@ static void random_chains(void **state)
     assert_true(ran > 20);
     assert_int_equal(weir_heap_counting_counts(heap).bytes, 0);
     weir_heap_destroy(heap);
+}
+
+/* Neighbours that go through a tile together give what they give one by one, over rows so wide that they are
+ * cut into bands and a common reference is taken by its two halves; with samples missing too (S1, S5). */
+static void fused(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    test_random random = {seed};
+    int ran = 0, fewer = 0;
+    for (int i = 0; i < 24; i++) {
+        uint64_t channels = 300 + test_random_below(&random, 500);
+        weir_spec spec =
+            weir_spec_make(i % 2 == 0 ? WEIR_F32 : WEIR_F64, 30000.0, channels, NULL, NULL);
+        test_signal signal = test_signal_make(spec, 700, seed + (uint64_t)i);
+        for (int bad = 0; i % 3 == 0 && bad < 40; bad++) {
+            size_t at = (size_t)test_random_below(&random, signal.frames * channels);
+            if (spec.dtype == WEIR_F32) {
+                ((float *)(void *)signal.data)[at] = bad % 2 == 0 ? NAN : INFINITY;
+            } else {
+                ((double *)(void *)signal.data)[at] = bad % 2 == 0 ? (double)NAN : -INFINITY;
+            }
+        }
+        test_output outputs[2] = {{0}};
+        uint64_t own = test_random_next(&random);
+        size_t parts[2] = {0};
+        for (int off = 0; off < 2; off++) {
+            const weir_plan *plan = NULL;
+            weir_chain *chain = random_chain(NULL, own, WEIR_TILE_AUTO, 1 + (uint64_t)(i % 4),
+                                             off == 0, &spec, &plan);
+            if (chain == NULL) {
+                break;
+            }
+            parts[off] = plan->part_count;
+            test_push(chain, &signal, 0, signal.frames, 90, 0, 0, &random, &outputs[off]);
+            check_plan(chain, plan, own, false);
+            weir_chain_destroy(chain);
+            ran += off;
+        }
+        test_same(&outputs[0], &outputs[1], "fused");
+        fewer += parts[0] < parts[1] ? 1 : 0;
+        test_output_free(&outputs[0]);
+        test_output_free(&outputs[1]);
+        free(signal.data);
+    }
+    print_message("%d chains ran, %d of them with fewer edges\n", ran, fewer);
+    assert_true(ran > 8);
+    assert_true(fewer > 4);
 }
 
 /* Message-wise: the same bits as tiled, under every policy and limit; held stays within the plan, which is
@@ -213,7 +263,7 @@ static void message_wise(void **state)
         test_signal signal = test_signal_make(spec, 20000, seed + (uint64_t)i);
         uint64_t own = test_random_next(&random);
         const weir_plan *plan = NULL;
-        weir_chain *chain = random_chain(heap, own, WEIR_TILE_AUTO, 1, &spec, &plan);
+        weir_chain *chain = random_chain(heap, own, WEIR_TILE_AUTO, 1, true, &spec, &plan);
         test_output tiled = {0};
         if (chain != NULL) {
             ran++;
@@ -467,8 +517,10 @@ static void faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_chains), cmocka_unit_test(message_wise), cmocka_unit_test(split),
-        cmocka_unit_test(empty_chain),   cmocka_unit_test(refusals),     cmocka_unit_test(faults),
+        cmocka_unit_test(random_chains), cmocka_unit_test(fused),
+        cmocka_unit_test(message_wise),  cmocka_unit_test(split),
+        cmocka_unit_test(empty_chain),   cmocka_unit_test(refusals),
+        cmocka_unit_test(faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+# --fuse: the plan says which units have no edge behind them; the bytes are the same on and off, in one band
+# and in several, on one thread and on three.
+. "$SOURCE/tests/cli/_lib.sh"
+for channels in 64 1024; do
+	input=synthetic:channels=$channels,rate=30000,seconds=0.3,seed=3
+	for threads in 1 3; do
+		for fuse in on off; do
+			status 0 "$WEIR" run "$SPIKE" "$input" -o "$fuse.npy" --force --quiet \
+				--fuse $fuse --threads $threads
+		done
+		cmp on.npy off.npy
+	done
+done
+status 0 "$WEIR" plan "$SPIKE" "$input"
+grep -q "1 common_reference .* fused" out
+grep -q "without an edge between" out
+status 0 "$WEIR" plan "$SPIKE" "$input" --json
+[ "$(grep -c '"fused": true' out)" -ge 4 ]
+status 0 "$WEIR" plan "$SPIKE" "$input" --fuse off
+! grep -q "fused" out
+refused 2 "'maybe' is neither on nor off" "$WEIR" plan "$SPIKE" "$input" --fuse maybe
