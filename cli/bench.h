@@ -8,7 +8,7 @@
 
 #include "cli.h"
 
-/* The work of DESIGN 11, rows 1 and 4. */
+/* The work of DESIGN 11, rows 1 and 4; the other rows change one thing or two. */
 enum {
     BENCH_CHANNELS = 256,
     BENCH_FRAMES = 300,       /* of a message */
@@ -32,10 +32,37 @@ typedef struct bench_memory {
 /* White noise, deviation 1, from a fixed seed: [BENCH_LONGEST x BENCH_CHANNELS] f32. */
 void bench_noise(float *samples);
 
-/* Pushes messages of BENCH_FRAMES through units first..last for so many seconds after a warm-up, and says how
- * many times faster than real time that was. */
+/* Input for jobs, as long as the longest so far. */
+typedef struct bench_input {
+    float *f32;
+    double *f64;
+    size_t values32, values64;
+} bench_input;
+void bench_input_free(bench_input *input);
+
+/* Work of weir's own, or of a peer. */
+typedef struct bench_job {
+    const char *const *units;
+    size_t first, last; /* of them */
+    const char *bin;    /* instead of the chain's 10 ms; NULL = those */
+    weir_dtype dtype;
+    uint64_t channels, frames; /* of a message */
+    uint64_t threads, tile;    /* 0 = weir's own choice */
+    bool one_by_one;           /* neighbours are not fused */
+    size_t walk;               /* values of input that are gone through; 0 = BENCH_RING messages */
+    bool thread_time;          /* of the processor, not the clock's: for pushes longer than a time slice */
+} bench_job;
+
+/* What a measurement said of a push, ns. */
+typedef struct bench_taken {
+    double mean, median, p99; /* p99 0 where each push was not timed */
+    double quiet;             /* the tenth part that is fastest takes so much at most */
+} bench_taken;
+
+/* Pushes messages through the job's chain for so many seconds after a warm-up. The clock is read after each
+ * push, or, where that would be seen, after some of them: `each` forces the former. */
 weir_err bench_weir(
-    const float *samples, size_t first, size_t last, double seconds, double *ret_x_real_time);
+    bench_input *input, const bench_job *job, double seconds, bool each, bench_taken *ret_taken);
 
 /* Pushes `messages` messages through the whole chain, every `every`th of them (0 = none) 2..40 times as
  * long as `frames`, and reads plan and peaks. */
@@ -56,7 +83,7 @@ weir_err bench_chain(size_t first,
 /* A peer: a program in the peers' folder that prints one line of JSON. */
 typedef struct bench_peer {
     const char *program;
-    const char *precision; /* its last argument; NULL = none */
+    const char *precision; /* its last argument; NULL = the job's bin, or none */
     const char *title;
     bool chain; /* it does the whole chain, not the filter alone */
 } bench_peer;
@@ -71,8 +98,9 @@ const char *bench_peer_missing(const char *folder, const bench_peer *peer);
 /* One measurement: 0, or the exit status after a line was said. The version goes to version[size]. */
 int bench_peer_run(const char *folder,
                    const bench_peer *peer,
+                   const bench_job *job,
                    double seconds,
-                   double *ret_x_real_time,
+                   bench_taken *ret_taken,
                    char *version,
                    size_t size);
 

@@ -110,28 +110,37 @@ int bench_program_run(const char *path,
 
 int bench_peer_run(const char *folder,
                    const bench_peer *peer,
+                   const bench_job *job,
                    double seconds,
-                   double *ret_x_real_time,
+                   bench_taken *ret_taken,
                    char *version,
                    size_t size)
 {
     char path[PATH_MAX + 64], channels[24], frames[24], rate[24], time[24];
     json_t *json = NULL;
     snprintf(path, sizeof(path), "%s/%s", folder, peer->program);
-    snprintf(channels, sizeof(channels), "%d", BENCH_CHANNELS);
-    snprintf(frames, sizeof(frames), "%d", BENCH_FRAMES);
+    snprintf(channels, sizeof(channels), "%d", (int)job->channels);
+    snprintf(frames, sizeof(frames), "%d", (int)job->frames);
     snprintf(rate, sizeof(rate), "%d", (int)BENCH_RATE_HZ);
     snprintf(time, sizeof(time), "%d.%03d", (int)seconds, (int)(seconds * 1000) % 1000);
-    const char *arguments[] = {channels, frames, rate, time, peer->precision, NULL};
+    const char *last = peer->precision ? peer->precision : job->bin;
+    const char *arguments[] = {channels, frames, rate, time, last, NULL};
     int status = bench_program_run(path, arguments, (unsigned)seconds, &json);
     if (status != 0)
         return status;
     double x = json_number_value(json_object_get(json, "x_real_time"));
     const char *text = json_string_value(json_object_get(json, "version"));
     snprintf(version, size, "%s", text ? text : "");
+    *ret_taken = (bench_taken){
+        .mean = x > 0 ? (double)job->frames / BENCH_RATE_HZ * 1e9 / x : 0,
+        .median = json_number_value(json_object_get(json, "push_median_us")) * 1e3,
+        .p99 = json_number_value(json_object_get(json, "push_p99_us")) * 1e3,
+    };
     json_decref(json);
+    if (!(ret_taken->median > 0)) /* it does not time each */
+        ret_taken->median = ret_taken->mean;
+    ret_taken->quiet = ret_taken->median;
     if (!(x > 0))
         return cli_fail(1, "%s printed no measurement", path);
-    *ret_x_real_time = x;
     return 0;
 }

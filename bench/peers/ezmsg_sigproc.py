@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Peer: the chain of examples/spike_band_power.yaml in ezmsg-sigproc, its units called one after the other.
 
-usage: ezmsg_sigproc.py CHANNELS FRAMES RATE SECONDS
+usage: ezmsg_sigproc.py CHANNELS FRAMES RATE SECONDS [BIN]
 Runs for SECONDS on messages of FRAMES float32 frames of white noise, after a warm-up, in one thread, and
-prints one JSON line. What it leaves out in its own favour: ezmsg's graph, processes and queues.
+prints one JSON line. BIN as "1 ms"; default 10 ms. What it leaves out in its own favour: ezmsg's graph, processes and queues.
 """
 
 import json
@@ -33,6 +33,7 @@ RING = 16  # messages of input, so that it does not lie in the innermost cache a
 def main():
     channels, frames = int(sys.argv[1]), int(sys.argv[2])
     rate, seconds = float(sys.argv[3]), float(sys.argv[4])
+    bin_s = float(sys.argv[5].split()[0]) / 1000 if len(sys.argv) > 5 else 0.01
     units = [
         CommonRereferenceTransformer(CommonRereferenceSettings(axis="ch")),
         ButterworthFilterTransformer(
@@ -40,7 +41,7 @@ def main():
         ),
         PowTransformer(PowSettings(exponent=2.0)),
         BinnedAggregateTransformer(
-            BinnedAggregateSettings(bin_duration=0.01, operation=AggregationFunction.MEAN)
+            BinnedAggregateSettings(bin_duration=bin_s, operation=AggregationFunction.MEAN)
         ),
         LogTransformer(LogSettings()),
         AdaptiveStandardScalerTransformer(AdaptiveStandardScalerSettings(time_constant=10.0)),
@@ -64,9 +65,12 @@ def main():
     while time.perf_counter() - start < 0.3:
         push()
     before, start = done, time.perf_counter()
+    pushes, last = [], start
     while True:
         push()
-        took = time.perf_counter() - start
+        now = time.perf_counter()
+        pushes.append(now - last)
+        last, took = now, now - start
         if took >= seconds:
             break
     print(
@@ -75,6 +79,8 @@ def main():
                 "name": "ezmsg-sigproc",
                 "work": "chain",
                 "x_real_time": (done - before) / rate / took,
+                "push_median_us": float(np.median(pushes)) * 1e6,
+                "push_p99_us": float(np.percentile(pushes, 99)) * 1e6,
                 "version": f"{version}, numpy {np.__version__}",
                 "precision": "f32 stream",
             }

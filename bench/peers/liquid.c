@@ -29,9 +29,11 @@ int main(int argc, char **argv)
 
     uint64_t pushes = 0, before = 0;
     double start = peer_now(), took = 0;
+    static peer_times times;
     for (int measured = 0; measured < 2; measured++) {
         before = pushes;
         start = peer_now();
+        peer_start(&times, start);
         do {
             const float *in = noise + values * (pushes % PEER_RING);
             for (unsigned c = 0; c < p.channels; c++) {
@@ -42,11 +44,12 @@ int main(int argc, char **argv)
                     out[(size_t)i * p.channels + c] = out1[i];
             }
             pushes++;
-            took = peer_now() - start;
+            peer_pushed(&times, peer_now());
+            took = times.last - start;
         } while (took < (measured ? p.seconds : 0.1));
     }
     peer_print("liquid-dsp", LIQUID_VERSION, "f32",
-               (double)(pushes - before) * p.frames / p.rate_hz / took);
+               (double)(pushes - before) * p.frames / p.rate_hz / took, &times);
     for (unsigned c = 0; c < p.channels; c++)
         iirfilt_rrrf_destroy(filters[c]);
     free(filters);

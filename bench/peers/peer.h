@@ -62,11 +62,41 @@ static double peer_noise(uint64_t *state)
     return sum - 6;
 }
 
-static int peer_print(const char *name, const char *version, const char *precision, double x)
+/* Times of single pushes, seconds; of so many at most. */
+#define PEER_TIMES 65536
+typedef struct peer_times {
+    double times[PEER_TIMES];
+    size_t count;
+    double last;
+} peer_times;
+
+static void peer_start(peer_times *t, double now)
 {
-    printf("{\"name\": \"%s\", \"work\": \"filter\", \"x_real_time\": %.6g, \"version\": \"%s\", "
-           "\"precision\": \"%s\"}\n",
-           name, x, version, precision);
+    t->count = 0;
+    t->last = now;
+}
+
+static void peer_pushed(peer_times *t, double now)
+{
+    t->times[t->count++ % PEER_TIMES] = now - t->last;
+    t->last = now;
+}
+
+static int peer_compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int
+peer_print(const char *name, const char *version, const char *precision, double x, peer_times *t)
+{
+    size_t count = t->count < PEER_TIMES ? t->count : PEER_TIMES;
+    qsort(t->times, count, sizeof(*t->times), peer_compare);
+    printf(
+        "{\"name\": \"%s\", \"work\": \"filter\", \"x_real_time\": %.6g, \"push_median_us\": %.6g, "
+        "\"push_p99_us\": %.6g, \"version\": \"%s\", \"precision\": \"%s\"}\n",
+        name, x, t->times[count / 2] * 1e6, t->times[count * 99 / 100] * 1e6, version, precision);
     return 0;
 }
 

@@ -34,21 +34,24 @@ int main(int argc, char **argv)
     }
     uint64_t pushes = 0, before = 0;
     double start = peer_now(), took = 0;
+    static peer_times times;
     for (int measured = 0; measured < 2; measured++) { /* a warm-up, then the measurement */
         before = pushes;
         start = peer_now();
+        peer_start(&times, start);
         do {
             rtf_filter(high, noise + bytes * (pushes % PEER_RING), between, p.frames);
             rtf_filter(low, between, out, p.frames);
             pushes++;
-            took = peer_now() - start;
+            peer_pushed(&times, peer_now());
+            took = times.last - start;
         } while (took < (measured ? p.seconds : 0.1));
     }
     char version[128] = "";
     rtf_get_version(version, sizeof(version), 0);
     version[strcspn(version, "\"\\\n")] = 0;
     peer_print("librtfilter", version, f32 ? "f32" : "f64",
-               (double)(pushes - before) * p.frames / p.rate_hz / took);
+               (double)(pushes - before) * p.frames / p.rate_hz / took, &times);
     rtf_destroy_filter(high);
     rtf_destroy_filter(low);
     free(noise);
