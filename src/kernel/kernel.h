@@ -31,7 +31,7 @@ typedef enum weiri_sos_kind {
 typedef struct weiri_sos_params {
     int kind;
     size_t sections; /* 1..WEIRI_SOS_MAX; state words: s1, s2 of each */
-    double gain;
+    double gain;     /* before the last section: the others' numerators start with 1 */
     double coefs[WEIRI_SOS_MAX][4]; /* b1, b2, -a1, -a2 */
 } weiri_sos_params;
 /* State words: weight, mean and, to standardize, variance. */

@@ -41,7 +41,7 @@ WEIRI_INLINE bool NAME(sum_block)(
     const T *row = rows;
     for (size_t f = 0; f < frames; f++, row += columns) {
         for (size_t j = 0; j < count; j++) {
-            s[j] += LOAD(row + j * D);
+            s[j] = weiri_vd_add_beside(LOAD(row + j * D), s[j]);
         }
     }
     bits finite = at_most(s[0], DBL_MAX);

@@ -3,7 +3,7 @@
  * sos.c: second-order sections over time, for a block of WEIRI_BLOCK columns at once, each column
  * in float64 and on its own. Does not know about missing samples or first frames: src/scan does.
  *
- * Transposed direct form II with the overall gain at the front, so that every numerator starts
+ * Transposed direct form II with the overall gain before the last section, so that every numerator starts
  * with 1:
  *     y = x + s1;  s1 = b1 x - a1 y + s2;  s2 = b2 x - a2 y
  * is 5 operations; zeros on the unit circle (b2 = 1: low-pass, high-pass, band-stop) make it 4,
@@ -57,7 +57,7 @@ WEIRI_INLINE vd step(int kind, vd x, vd *s1, vd *s2, const vd *c)
 /* Where rows come from and go to. */
 typedef struct pass {
     const double (*coefs)[4];
-    double gain;
+    double gain;   /* before the last of these sections */
     double *state; /* of the group's first section */
     const void *in;
     size_t in_stride;
@@ -68,8 +68,14 @@ typedef struct pass {
 
 /* `sections` sections over some columns from column `first` on. All but p and first are constants at each
  * call, so each call becomes a loop of its own. */
-WEIRI_INLINE void
-run(const pass *p, size_t first, int kind, int sections, int vectors, bool from32, bool to32)
+WEIRI_INLINE void run(const pass *p,
+                      size_t first,
+                      int kind,
+                      int sections,
+                      int vectors,
+                      bool gained,
+                      bool from32,
+                      bool to32)
 {
     vd c[GROUP][4], s1[GROUP][4], s2[GROUP][4];
     vd gain = weiri_vd_all(p->gain);
@@ -91,9 +97,10 @@ run(const pass *p, size_t first, int kind, int sections, int vectors, bool from3
 #pragma GCC unroll 2
     for (size_t frame = 0; frame < frames; frame++) {
         for (int v = 0; v < vectors; v++) {
-            vd x = gain * (from32 ? weiri_vd_load_f32(in32 + LANES * v)
-                                  : weiri_vd_load_f64(in64 + LANES * v));
+            vd x =
+                from32 ? weiri_vd_load_f32(in32 + LANES * v) : weiri_vd_load_f64(in64 + LANES * v);
             for (int s = 0; s < sections; s++) {
+                x = gained && s == sections - 1 ? gain * x : x;
                 x = step(kind, x, &s1[s][v], &s2[s][v], c[s]);
             }
             if (to32) {
@@ -122,7 +129,7 @@ typedef void run_fn(const pass *p);
     {                                                                                              \
         size_t width = LANES * VECTORS(sections);                                                  \
         for (size_t first = 0; first < WEIRI_BLOCK; first += width) {                              \
-            run(p, first, kind, sections, VECTORS(sections), from32, to32);                        \
+            run(p, first, kind, sections, VECTORS(sections), to32 || !from32, from32, to32);       \
         }                                                                                          \
     }
 #define RUNS_OF(name, kind, sections)                                                              \
@@ -145,8 +152,7 @@ typedef void run_fn(const pass *p);
         NAMES(name, 1), NAMES(name, 2), NAMES(name, 3), NAMES(name, 4)                             \
     }
 #else
-#define RUNS(name, kind)                                                                           \
-    RUNS_OF(name, kind, 1) RUNS_OF(name, kind, 2) RUNS_OF(name, kind, 3)
+#define RUNS(name, kind) RUNS_OF(name, kind, 1) RUNS_OF(name, kind, 2) RUNS_OF(name, kind, 3)
 #define TABLE(name)                                                                                \
     {                                                                                              \
         NAMES(name, 1), NAMES(name, 2), NAMES(name, 3)                                             \
@@ -161,7 +167,8 @@ RUNS(band, WEIRI_SOS_BAND)
 static run_fn *const runs[3][GROUP][2][2] = {TABLE(general), TABLE(circle), TABLE(band)};
 
 /* All groups over a few frames: in -> scratch -> ... -> out. */
-static void run_groups(const weiri_sos_params *params, double *state, const pass *whole, bool f32)
+WEIRI_INLINE void
+run_groups(const weiri_sos_params *params, double *state, const pass *whole, bool f32)
 {
     double scratch[ROWS_MOST * WEIRI_BLOCK] __attribute__((aligned(64)));
     for (size_t first = 0; first < params->sections; first += GROUP) {
@@ -169,7 +176,7 @@ static void run_groups(const weiri_sos_params *params, double *state, const pass
         size_t some = is_last ? params->sections - first : GROUP;
         pass p = {
             .coefs = params->coefs + first,
-            .gain = is_first ? params->gain : 1.0,
+            .gain = is_last ? params->gain : 1.0,
             .state = state + 2 * WEIRI_BLOCK * first,
             .in = is_first ? whole->in : scratch,
             .in_stride = is_first ? whole->in_stride : WEIRI_BLOCK,
@@ -188,11 +195,14 @@ static size_t rows_of(size_t stride_bytes)
     return rows < ROWS_LEAST ? ROWS_LEAST : rows > ROWS_MOST ? ROWS_MOST : rows;
 }
 
-static void sos(const weiri_sos_params *params, double *state, pass whole, bool f32)
+WEIRI_INLINE void sos(const weiri_sos_params *params, double *state, const pass *given, bool f32)
 {
+    pass whole = *given;
     size_t frames = whole.frames, bytes = f32 ? sizeof(float) : sizeof(double);
     /* what needs neither scratch nor a second look at a line goes in one */
-    size_t rows = params->sections <= GROUP && LANES * VECTORS(params->sections) >= WEIRI_BLOCK ? frames : rows_of(whole.in_stride * bytes);
+    size_t rows = params->sections <= GROUP && LANES * VECTORS(params->sections) >= WEIRI_BLOCK
+                      ? frames
+                      : rows_of(whole.in_stride * bytes);
     for (size_t done = 0; done < frames; done += rows) {
         whole.frames = frames - done < rows ? frames - done : rows;
         run_groups(params, state, &whole, f32);
@@ -210,11 +220,11 @@ void WEIRI_K(sos_f32)(const void *params,
                       size_t frames)
 {
     sos(params, state,
-        (pass){.in = in,
-               .in_stride = in_stride,
-               .out = out,
-               .out_stride = out_stride,
-               .frames = frames},
+        &(pass){.in = in,
+                .in_stride = in_stride,
+                .out = out,
+                .out_stride = out_stride,
+                .frames = frames},
         true);
 }
 
@@ -227,10 +237,10 @@ void WEIRI_K(sos_f64)(const void *params,
                       size_t frames)
 {
     sos(params, state,
-        (pass){.in = in,
-               .in_stride = in_stride,
-               .out = out,
-               .out_stride = out_stride,
-               .frames = frames},
+        &(pass){.in = in,
+                .in_stride = in_stride,
+                .out = out,
+                .out_stride = out_stride,
+                .frames = frames},
         false);
 }

@@ -89,6 +89,17 @@ WEIRI_INLINE weiri_vd weiri_vd_fms(weiri_vd a, weiri_vd b, weiri_vd c)
 #endif
 }
 
+/* a + b where many conversions stand beside it, which some processors (Zen) do in their adders: by the
+ * multipliers, with the same bits. */
+WEIRI_INLINE weiri_vd weiri_vd_add_beside(weiri_vd a, weiri_vd b)
+{
+#if defined(__FMA__)
+    return weiri_vd_fma(weiri_vd_all(1.0), a, b);
+#else
+    return a + b;
+#endif
+}
+
 /* All ones where a comparison holds; also any vector as bits. */
 typedef int64_t weiri_bits __attribute__((vector_size(WEIRI_VECTOR)));
 

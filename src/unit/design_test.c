@@ -117,9 +117,10 @@ static void the_steady_state_stays(void **state)
             weiri_sos_steady_state(&filter, words);
             double expected = band == WEIRI_LOWPASS || band == WEIRI_BANDSTOP ? 1.0 : 0.0;
             for (int frame = 0; frame < 100; frame++) {
-                double x = filter.gain;
+                double x = 1.0;
                 for (size_t s = 0; s < filter.sections; s++) {
                     const double *c = filter.coefs[s];
+                    x *= s == filter.sections - 1 ? filter.gain : 1.0;
                     double y = x + words[2 * s];
                     words[2 * s] = c[0] * x + c[2] * y + words[2 * s + 1];
                     words[2 * s + 1] = c[1] * x + c[3] * y;
