@@ -17,9 +17,7 @@ void weiri_watch_take(weir_cache *cache, weiri_record *record, size_t asked)
         uint64_t charged = cache->policy->ops->serves != NULL
                                ? cache->policy->ops->size(cache->policy, asked)
                                : record->buffer.charged;
-        if (weiri_tuner_take(cache->tuner, charged, &limit) && cache->automatic) {
-            uint64_t grain = cache->policy->grain;
-            limit += grain > 0 && limit % grain > 0 ? grain - limit % grain : 0;
+        if (weiri_tuner_take(cache->tuner, charged, cache->hits, &limit) && cache->automatic) {
             cache->auto_limit = limit;
             cache->cache_limit = cache->policy->cache_limit = limit;
             weiri_watch_mark(cache, WEIRI_MARK_CACHE_LIMIT, limit);

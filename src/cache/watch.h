@@ -44,8 +44,8 @@ void weiri_recorder_mark(weiri_recorder *recorder, weiri_mark mark, uint64_t val
 struct weiri_policy;
 /* In memory of WEIRI_TUNER_BYTES, which becomes the tuner. */
 void weiri_tuner_init(weiri_tuner *tuner, const struct weiri_policy *policy);
-/* True: it has chosen, *ret_limit. */
-bool weiri_tuner_take(weiri_tuner *tuner, uint64_t charged, uint64_t *ret_limit);
+/* A take that was charged so much; `hits` of the cache so far. True: it has chosen, *ret_limit. */
+bool weiri_tuner_take(weiri_tuner *tuner, uint64_t charged, uint64_t hits, uint64_t *ret_limit);
 void weiri_tuner_give(weiri_tuner *tuner, uint64_t charged);
 
 #endif
