@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Policy fit: what is reused, what goes first, and that many idle buffers cost nothing.
+ * Policy fit: what is reused, what goes first. That many idle buffers cost little: idle_test.c.
  */
-#include <time.h>
-
 #include "cache/cache.h"
 #include "witness.h"
 
@@ -177,58 +175,6 @@ static void the_tree_finds_what_a_search_finds(void **state)
     witness_end(&w);
 }
 
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-/* A take and a give beside n idle buffers of as many sizes. The least of several rounds, since other
- * processes may be running. */
-static double ns_beside(size_t n)
-{
-    witness w = witness_make("fit", WEIR_NO_LIMIT, WEIR_NO_LIMIT);
-    weir_cache_options options = weir_cache_options_default();
-    weir_cache *cache = NULL;
-    assert_ok(weir_cache_create(&options, &cache));
-    size_t max = w.heap->ops->max_buffers(w.heap);
-    n = n < max ? n : max;
-    weir_buffer **all = calloc(n, sizeof(weir_buffer *));
-    assert_non_null(all);
-    for (size_t i = 0; i < n; i++) {
-        assert_ok(weir_cache_take(cache, 1 + i % 4000, &all[i]));
-    }
-    for (size_t i = 0; i < n; i++) {
-        weir_buffer_unref(all[i]);
-    }
-    uint64_t seed = 7;
-    double least = 1e18;
-    for (int round = 0; round < 7; round++) {
-        double start = now_ns();
-        for (int i = 0; i < 2000; i++) {
-            weir_buffer *buffer = NULL;
-            assert_ok(weir_cache_take(cache, 1 + testing_random(&seed) % 4000, &buffer));
-            weir_buffer_unref(buffer);
-        }
-        double ns = (now_ns() - start) / 2000;
-        least = ns < least ? ns : least;
-    }
-    assert_ok(weir_cache_check(cache));
-    free(all);
-    weir_cache_destroy(cache);
-    witness_end(&w);
-    return least;
-}
-
-static void many_idle_buffers_cost_little(void **state)
-{
-    (void)state;
-    double few = ns_beside(1000), many = ns_beside(60000);
-    printf("take and give: %.0f ns beside 1000 idle, %.0f ns beside 60000\n", few, many);
-    assert_true(many < 20 * few); /* cache misses; a linear search would be 60 times */
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,7 +184,6 @@ int main(void)
         cmocka_unit_test(of_equals_the_last_one_given_back),
         cmocka_unit_test(least_recently_used_go_first),
         cmocka_unit_test(the_tree_finds_what_a_search_finds),
-        cmocka_unit_test(many_idle_buffers_cost_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
