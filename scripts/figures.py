@@ -24,6 +24,71 @@ def spread(figure, brackets=False):
     return f"{figure['median']:.3g} ({inner})" if brackets else inner
 
 
+def rows(d, work):
+    return [row for row in d["rows"] if row["work"] == work]
+
+
+def us(figure):
+    value = figure["median"] / 1000
+    return f"{value:.0f} us" if value >= 100 else f"{value:.3g} us"
+
+
+def pushes(d):
+    """Single pushes, threads, shapes: sentences."""
+    first, *others = rows(d, "latency")
+    lines = [
+        f"One push of {first['message_frames']} frames x {first['channels']} channels through that chain with "
+        f"bins of 1 ms: median {us(first['push_median_ns'])},",
+        f"99 % within {us(first['push_p99_ns'])}"
+        + "".join(
+            f" ({o['name']}: {us(o['push_median_ns'])}, {us(o['push_p99_ns'])})"
+            for o in others
+            if "push_p99_ns" in o
+        )
+        + ".",
+    ]
+    for row in rows(d, "pushes"):
+        if row["message_frames"] == 1:
+            lines.append(f"One sample through {row['name']}: {row['push_median_ns']['median']:.0f} ns.")
+    threads = [row for row in rows(d, "threads") if row["threads"] > 1]
+    if threads:
+        lines.append(
+            "Over one thread, 1024 channels: "
+            + ", ".join(f"{t['threads']} threads {t['over_one']['median']:.2f} times" for t in threads)
+            + "."
+        )
+    steady = d["ns_per_sample_from_300_x_64"]
+    lines.append(
+        f"A sample costs {steady['min']:.2f} to {steady['max']:.2f} ns, for messages of 300 to 9000 frames "
+        "and 64 to 4096 channels."
+    )
+    return lines
+
+
+def kernels(d):
+    """What kernels reach of the machine's limits: a table of those that the chain is made of."""
+    if "kernels" not in d:
+        return ["Kernels beside the limits of the machine were not measured."]
+    limits = d["limits"]
+    lines = [
+        f"The machine itself, in the same run: a multiply-add of a vector {limits['multiply_add_ns']['median']:.3f} "
+        f"ns, L2 {limits['l2_copy_gb_s']['median']:.0f} GB/s,",
+        f"memory {limits['ram_copy_gb_s']['median']:.0f} GB/s. What kernels reach of it (`weir bench speed "
+        "--kernels` has all, and how it is counted):",
+        "",
+        "| kernel | ns a sample | limit | reached |",
+        "|---|---|---|---|",
+    ]
+    for k in d["kernels"]:
+        if k["name"].startswith(("sos, 4", "common", "pow, 2", "bins, mean", "log", "adaptive")):
+            limit = max(k["fma_floor_ns"]["median"], k["memory_floor_ns"]["median"])
+            lines.append(
+                f"| {k['name']}, {k['dtype']} | {k['ns_per_sample']['low']:.3f} | {limit:.3f} | "
+                f"{100 * k['share_quiet']:.0f} % |"
+            )
+    return lines
+
+
 def bench(path):
     with open(path, encoding="utf-8") as file:
         d = json.load(file)
@@ -35,8 +100,8 @@ def bench(path):
         f"{settings['message_frames']} frames; {settings['rounds']} rounds in turn",
         f"of {settings['seconds']:g} s each. Times faster than real time, medians, least to most:",
         "",
-        "| work | | x real time | spread | weir is ... times as fast |",
-        "|---|---|---|---|---|",
+        "| work | | stream | x real time | spread | weir is ... times as fast |",
+        "|---|---|---|---|---|---|",
     ]
     for work, title in (("chain", "the chain above"), ("filter", "its filter alone")):
         for row in d["rows"]:
@@ -48,8 +113,12 @@ def bench(path):
                 name = f"{row['name']} ({version})"
             ratio = spread(row["weir_over_it"], True) if "weir_over_it" in row else ""
             x = row["x_real_time"]
-            lines.append(f"| {title} | {name} | {x['median']:.3g} | {spread(x)} | {ratio} |")
+            if row.get("weir_is_slower"):
+                ratio += " SLOWER"
+            stream = row["precision"]
+            lines.append(f"| {title} | {name} | {stream} | {x['median']:.3g} | {spread(x)} | {ratio} |")
             title = ""
+    lines += ["", *pushes(d), "", *kernels(d)]
     lines += ["", "| what the chain holds, messages of | plan | held at its peak |", "|---|---|---|"]
     for row in d["memory"]:
         lines.append(f"| {row['lengths']} | {row['plan_bytes']:,} B | {row['held_peak_bytes']:,} B |")
