@@ -12,20 +12,19 @@
  * State stays in registers for some frames. A section's recurrence takes 7 cycles (an addition, a
  * multiply-add), and 2 multiply-adds start in a cycle: 3 sections x 2 vectors in flight hide it without
  * spilling (AVX2; 2 x 2 do not: 41 us against 38 for 4 sections over 256 channels x 300 frames f32, 4 x 1
- * neither, and 4 x 2 spill). More sections go group by group through scratch rows. A block is a cache line a
- * frame, and a row of 256 channels puts the frames of a block into 4 of L1's 64 sets: so it goes some rows
- * at a time, else the second half of each line is fetched again (64 rows: 63 us).
+ * neither, and 4 x 2 spill). More sections go group by group through scratch rows, ROWS frames at a time, so
+ * that these stay in L1 (4 sections over 256 channels: 16 rows 42 us, 32 40, 64 39).
  *
  * Floor of those 4 sections by multiply-adds alone: 36 us at 3.2 GHz. Direct form I (a recurrence of 4
  * cycles) is not faster: each section then waits for the one before it, further than the processor looks
- * ahead. Direct form II: its state grows with the square of a low edge. AVX-512, 4 x 2: 34 us at 2.5 GHz
- * (floor 23).
+ * ahead. Direct form II: its state grows with the square of a low edge. Code without register moves (factors
+ * in memory) takes a quarter fewer instructions and more time. AVX-512, 4 x 2: 34 us at 2.5 GHz (floor 23).
  */
 #include "kernel/vector.h"
 
 typedef weiri_vd vd;
 
-enum { LANES = WEIRI_VECTOR_DOUBLES, ROWS_LEAST = 16, ROWS_MOST = 64 };
+enum { LANES = WEIRI_VECTOR_DOUBLES, ROWS = 64 };
 
 /* Sections that go through a sample together, and vectors side by side: so many that they hide the
  * recurrence, and so few that their state stays in registers. */
@@ -170,7 +169,7 @@ static run_fn *const runs[3][GROUP][2][2] = {TABLE(general), TABLE(circle), TABL
 WEIRI_INLINE void
 run_groups(const weiri_sos_params *params, double *state, const pass *whole, bool f32)
 {
-    double scratch[ROWS_MOST * WEIRI_BLOCK] __attribute__((aligned(64)));
+    double scratch[ROWS * WEIRI_BLOCK] __attribute__((aligned(64)));
     for (size_t first = 0; first < params->sections; first += GROUP) {
         bool is_first = first == 0, is_last = first + GROUP >= params->sections;
         size_t some = is_last ? params->sections - first : GROUP;
@@ -188,13 +187,6 @@ run_groups(const weiri_sos_params *params, double *state, const pass *whole, boo
     }
 }
 
-/* Frames whose lines of a block stay in L1: rows a multiple of 4 KiB apart share a set of 8. */
-static size_t rows_of(size_t stride_bytes)
-{
-    size_t rows = 16384 / (stride_bytes + 1);
-    return rows < ROWS_LEAST ? ROWS_LEAST : rows > ROWS_MOST ? ROWS_MOST : rows;
-}
-
 WEIRI_INLINE void sos(const weiri_sos_params *params, double *state, const pass *given, bool f32)
 {
     pass whole = *given;
@@ -202,7 +194,7 @@ WEIRI_INLINE void sos(const weiri_sos_params *params, double *state, const pass 
     /* what needs neither scratch nor a second look at a line goes in one */
     size_t rows = params->sections <= GROUP && LANES * VECTORS(params->sections) >= WEIRI_BLOCK
                       ? frames
-                      : rows_of(whole.in_stride * bytes);
+                      : ROWS;
     for (size_t done = 0; done < frames; done += rows) {
         whole.frames = frames - done < rows ? frames - done : rows;
         run_groups(params, state, &whole, f32);
