@@ -95,6 +95,8 @@ static void list_wide(bench *b)
     job.bin = "1 ms";
     add(b, "latency", "weir", &job);
     add_peers(b, "latency", true, &job);
+    job.thread_time = true; /* without what other programs take on a machine that is not quiet */
+    add(b, "latency", "weir, processor's time", &job);
     job = whole;
     job.channels = 1024;
     job.tile = BENCH_FRAMES;

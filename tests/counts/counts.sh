@@ -26,8 +26,8 @@ stated=$(sed -n 's/^# counted with: //p' "$table" 2>/dev/null || true)
 [ "$record" = "--record" ] || [ "$about" = "$stated" ] ||
     skip "this build is $about; counts.txt is of $stated"
 
-# glibc's plain memcpy, whatever this processor likes best: the counts are not to depend on it.
-GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX_Fast_Unaligned_Load,-ERMS,-FSRM,-SSSE3
+# glibc's plain memcpy, log and pow, whatever this processor likes best: the counts are not to depend on it.
+GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX_Fast_Unaligned_Load,-ERMS,-FSRM,-SSSE3,-AVX,-AVX2,-FMA,-FMA4
 export GLIBC_TUNABLES
 # Each return from `counted` writes a part: its instructions alone.
 for level in avx2 baseline; do
