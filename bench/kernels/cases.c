@@ -266,12 +266,12 @@ bool bench_tile_init(bench_tile *tile, size_t channels, size_t frames)
     tile->in32 = get(count * sizeof(float), &ok);
     tile->squares32 = get(count * sizeof(float), &ok);
     tile->in64 = get(count * sizeof(double), &ok);
-    tile->out = get(count * sizeof(double) + APART, &ok);
+    tile->out_memory = get(count * sizeof(double) + APART, &ok);
     tile->state = get((channels + WEIRI_BLOCK) * STATE_WORDS * sizeof(double), &ok);
     tile->scratch = get((channels + frames * WEIRI_BLOCK) * sizeof(double), &ok);
     tile->started = get(channels + WEIRI_BLOCK, &ok);
     tile->missing = get(channels * sizeof(uint64_t), &ok);
-    tile->out = ok ? (unsigned char *)tile->out + APART : NULL;
+    tile->out = ok ? (unsigned char *)tile->out_memory + APART : NULL;
     for (size_t i = 0; ok && i < count; i++) {
         double value = noise(&random);
         tile->in32[i] = (float)value;
@@ -286,6 +286,15 @@ bool bench_tile_init(bench_tile *tile, size_t channels, size_t frames)
         bench_tile_clear(tile);
     }
     return ok;
+}
+
+void bench_tile_fini(bench_tile *tile)
+{
+    void *all[] = {tile->in32,  tile->squares32, tile->in64,    tile->out_memory,
+                   tile->state, tile->scratch,   tile->started, tile->missing};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        free(all[i]);
+    }
 }
 
 void bench_tile_clear(bench_tile *tile)

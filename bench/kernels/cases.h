@@ -16,6 +16,7 @@ typedef struct bench_tile {
     float *squares32; /* its squares, none 0 */
     double *in64;
     void *out; /* f64 fits */
+    void *out_memory;
     double *state;
     void *scratch;
     uint8_t *started;
@@ -38,8 +39,9 @@ typedef struct bench_case {
 
 extern const bench_case bench_cases[]; /* ended by a NULL name */
 
-/* Makes the tile: false where there is no memory. */
+/* Makes the tile: false where there is no memory, or too much is asked. */
 bool bench_tile_init(bench_tile *tile, size_t channels, size_t frames);
+void bench_tile_fini(bench_tile *tile);
 /* States to zero, as before a kernel's first frame. */
 void bench_tile_clear(bench_tile *tile);
 

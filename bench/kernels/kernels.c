@@ -313,5 +313,8 @@ int main(int argc, char **argv)
         first = false;
     }
     printf("]}\n");
+    bench_tile_fini(&tile);
+    free(m.from);
+    free(m.to);
     return ferror(stdout) != 0 || fflush(stdout) != 0;
 }

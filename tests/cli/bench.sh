@@ -13,11 +13,11 @@ case "$*" in
 "1024 30 30000 "*" 1 ms") ;;
 *) exit 1 ;;
 esac
-echo '{"name": "a stand-in", "work": "chain", "x_real_time": 2.0, "version": "0.0", "precision": "f32"}'
+echo '{"name": "a stand-in", "work": "chain", "x_real_time": 0.001, "version": "0.0", "precision": "f32"}'
 PEER
 cat >"$work/peers/rtfilter" <<'PEER'
 #!/bin/sh
-case $5 in f32) x=1.5 ;; f64) x=1e9 ;; *) exit 1 ;; esac
+case $5 in f32) x=0.001 ;; f64) x=1e9 ;; *) exit 1 ;; esac
 echo "{\"x_real_time\": $x, \"version\": \"0.0\"}"
 PEER
 cat >"$work/peers/kernels" <<'PEER'

@@ -148,6 +148,7 @@ int main(int argc, char **argv)
 #if defined(__x86_64__)
     _mm_setcsr(mode);
 #endif
+    bench_tile_fini(&tile);
     float *samples = calloc(MOST, sizeof *samples);
     for (size_t i = 0; samples != NULL && i < MOST; i++) {
         samples[i] = (float)(i % 7) - 3;
@@ -159,5 +160,7 @@ int main(int argc, char **argv)
         }
         printf("%s\n", pushes[i].name);
     }
-    return samples == NULL;
+    int status = samples == NULL;
+    free(samples);
+    return status;
 }
