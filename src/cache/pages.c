@@ -48,8 +48,8 @@ static size_t choose_granule(const weiri_policy *policy)
     }
     size_t granule = GRANULE_MAX;
     bool little = policy->cache_limit > 0 && policy->cache_limit < GRANULE_MAX;
-    while (granule > GRANULE_MIN && ((little && granule > policy->cache_limit / 4) ||
-                                     granule > policy->memory_limit / 16)) {
+    while (granule > GRANULE_MIN &&
+           ((little && granule > policy->cache_limit / 4) || granule > policy->memory_limit / 16)) {
         granule /= 2;
     }
     size_t page = policy->heap->ops->page_size(policy->heap);
@@ -195,9 +195,11 @@ static bool choose(weiri_pages *p, size_t bytes, spot *ret_spot)
     if (bytes <= p->small_max) {
         return choose_small(p, bytes, ret_spot);
     }
+    if (p->front.count > 0) {
+        weiri_runs_join_front(p);
+    }
     weiri_record *run = weiri_tree_find(&p->ready, bytes);
     if (run == NULL) {
-        weiri_runs_join_front(p);
         end_nurseries(p);
         run = weiri_tree_find(&p->ready, bytes);
     }
