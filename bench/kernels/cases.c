@@ -266,6 +266,7 @@ bool bench_tile_init(bench_tile *tile, size_t channels, size_t frames)
     tile->in32 = get(count * sizeof(float), &ok);
     tile->squares32 = get(count * sizeof(float), &ok);
     tile->in64 = get(count * sizeof(double), &ok);
+    tile->squares64 = get(count * sizeof(double), &ok);
     tile->out_memory = get(count * sizeof(double) + APART, &ok);
     tile->state = get((channels + WEIRI_BLOCK) * STATE_WORDS * sizeof(double), &ok);
     tile->scratch = get((channels + frames * WEIRI_BLOCK) * sizeof(double), &ok);
@@ -277,6 +278,10 @@ bool bench_tile_init(bench_tile *tile, size_t channels, size_t frames)
         tile->in32[i] = (float)value;
         tile->squares32[i] = (float)(value * value + 1e-6);
         tile->in64[i] = value;
+        tile->squares64[i] = value * value + 1e-6;
+    }
+    if (ok) {
+        memset(tile->scratch, 0, (channels + frames * WEIRI_BLOCK) * sizeof(double));
     }
     for (size_t i = 0; ok && i < channels; i++) {
         tile->started[i] = 1;
@@ -290,7 +295,7 @@ bool bench_tile_init(bench_tile *tile, size_t channels, size_t frames)
 
 void bench_tile_fini(bench_tile *tile)
 {
-    void *all[] = {tile->in32,  tile->squares32, tile->in64,    tile->out_memory,
+    void *all[] = {tile->in32,  tile->squares32, tile->in64,    tile->squares64, tile->out_memory,
                    tile->state, tile->scratch,   tile->started, tile->missing};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         free(all[i]);

@@ -15,6 +15,7 @@ typedef struct bench_tile {
     float *in32;      /* noise, deviation 1 */
     float *squares32; /* its squares, none 0 */
     double *in64;
+    double *squares64;
     void *out; /* f64 fits */
     void *out_memory;
     double *state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * count.c: runs each kernel of bench/kernels and some pushes once, each inside a function `counted`, and
- * prints their names in that order: counts.sh has callgrind count the instructions of each. Measures no
- * time. With --about: what the counts depend on.
+ * count.c: runs each kernel, the filters of bench/kernels and some pushes once, each inside a function
+ * `counted`, and prints their names in that order: counts.sh has callgrind count the instructions of each.
+ * Measures no time. With --about: what the counts depend on.
  */
 #include <gnu/libc-version.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 
 #include "bench/kernels/cases.h"
 #include "kernel/kernel.h"
+#include "tests/counts/calls.h"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -22,7 +23,7 @@ enum { CHANNELS = 64, FRAMES = 64, WARM_UP = 10, MOST = 30 * 1024 };
 
 /* A subject as something that is called once. */
 typedef struct subject {
-    const bench_case *kernel;
+    void (*kernel)(bench_tile *tile);
     bench_tile *tile;
     weir_chain *chain;
     const weir_message *message;
@@ -38,7 +39,7 @@ static weir_err call(const subject *what)
 {
     static uint64_t out;
     if (what->kernel != NULL) {
-        what->kernel->run(what->tile);
+        what->kernel(what->tile);
         return WEIR_OK;
     }
     return weir_chain_push(what->chain, what->message, ignore, &out);
@@ -50,6 +51,40 @@ __attribute__((noinline)) static weir_err counted(const subject *what)
     weir_err err = call(what);
     __asm__ volatile("" : : : "memory");
     return err;
+}
+
+/* ---- kernels -------------------------------------------------------------------------------------- */
+
+static void
+count_kernel(void (*run)(bench_tile *tile), bench_tile *tile, const char *name, const char *dtype)
+{
+    subject what = {.kernel = run, .tile = tile};
+    bench_tile_clear(tile);
+    (void)call(&what);
+    (void)counted(&what);
+    printf("%s%s%s\n", name, dtype[0] != '\0' ? ", " : "", dtype);
+}
+
+/* No kernel is left out. */
+static bool all_are_there(void)
+{
+    static const char *const kernels[] = {
+#define X(ret, name, ...) #name,
+#include "kernel/kernels.def"
+#undef X
+    };
+    bool all = true;
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+        const count_call *one = count_calls;
+        while (one->kernel != NULL && strcmp(one->kernel, kernels[i]) != 0) {
+            one++;
+        }
+        if (one->kernel == NULL) {
+            fprintf(stderr, "tests/counts/calls.c has no call of %s\n", kernels[i]);
+            all = false;
+        }
+    }
+    return all;
 }
 
 /* ---- pushes --------------------------------------------------------------------------------------- */
@@ -130,7 +165,7 @@ int main(int argc, char **argv)
         return 0;
     }
     bench_tile tile;
-    if (!bench_tile_init(&tile, CHANNELS, FRAMES)) {
+    if (!all_are_there() || !bench_tile_init(&tile, CHANNELS, FRAMES)) {
         return 1;
     }
     printf("level\t%s\n", weiri_kernels_get()->level);
@@ -138,12 +173,13 @@ int main(int argc, char **argv)
     unsigned mode = _mm_getcsr();
     _mm_setcsr(mode | 0x8040);
 #endif
+    for (const count_call *one = count_calls; one->kernel != NULL; one++) {
+        count_kernel(one->run, &tile, one->kernel, "");
+    }
     for (const bench_case *one = bench_cases; one->name != NULL; one++) {
-        subject what = {.kernel = one, .tile = &tile};
-        bench_tile_clear(&tile);
-        (void)call(&what);
-        (void)counted(&what);
-        printf("%s, %s\n", one->name, one->dtype);
+        if (strncmp(one->name, "sos", 3) == 0) {
+            count_kernel(one->run, &tile, one->name, one->dtype);
+        }
     }
 #if defined(__x86_64__)
     _mm_setcsr(mode);

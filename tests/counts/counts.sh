@@ -35,7 +35,7 @@ for level in avx2 baseline; do
     if ! WEIR_SIMD=$level valgrind --tool=callgrind --toggle-collect=counted --dump-after=counted \
         --callgrind-out-file="$work/$level/part" "$count" >"$work/names" 2>"$work/log"; then
         cat "$work/log"
-        exit 1
+        exit 1 # what it says itself stands there too
     fi
     [ "$(head -n 1 "$work/names")" = "level	$level" ] ||
         { echo "not counted: $level (this processor lacks it)"; continue; }
@@ -49,7 +49,7 @@ done
 
 if [ "$record" = "--record" ]; then
     {
-        echo "# Instructions (callgrind) of each kernel on 64 x 64 samples, and of one push: level, what, count."
+        echo "# Instructions (callgrind) of each kernel on 64 x 64 samples, of filters, and of one push: level, what, count."
         echo "# counted with: $about"
         cat "$work/counts"
     } >"$table"
