@@ -110,12 +110,14 @@ static inline void recorded_free(recorded *all)
     *all = (recorded){0};
 }
 
-/* The path of a file in this process's own folder. */
+/* The path of a file in this process's own folder: below $TMPDIR, /tmp. */
 static inline const char *own_path(const char *name)
 {
     static char folder[64], path[256];
     if (*folder == 0) {
-        snprintf(folder, sizeof folder, "/tmp/weir-test-XXXXXX");
+        const char *temporary = getenv("TMPDIR");
+        snprintf(folder, sizeof folder, "%.40s/weir-test-XXXXXX",
+                 temporary && strlen(temporary) <= 40 ? temporary : "/tmp");
         assert_non_null(mkdtemp(folder));
     }
     snprintf(path, sizeof path, "%s/%.180s", folder, name);

@@ -2,7 +2,7 @@
  *
  * hdf5.c: a dataset of an HDF5 file: frames first, then channels, then up to two further dimensions. Rate,
  * labels, units, scale and start time come from what weir's own files hold and from attributes of common
- * names (hdf5_about.c); the chunk cache is as large as one row of chunks needs, and declared (M7).
+ * names (hdf5_about.c); how it lies in the file is looked at in hdf5_layout.c.
  */
 #include <string.h>
 
@@ -12,13 +12,14 @@
 #include <stdio.h>
 
 #define CONVERT_BYTES  (64u * 1024u)
-#define MOST_CACHE     (UINT64_C(1) << 30)
 #define MOST_OBJECTS   10000
 #define SHOWN_DATASETS 8
 
 /* ---- which dataset -------------------------------------------------------------------------------------- */
 
 typedef struct search {
+    weiri_reader *reader;
+    const hdf5_in *in;
     uint64_t objects, found;
     char names[SHOWN_DATASETS][80];
 } search;
@@ -45,7 +46,8 @@ static herr_t visit(hid_t file, const char *name, const H5O_info_t *info, void *
     if (++all->objects > MOST_OBJECTS) {
         return 1;
     }
-    if (info->type == H5O_TYPE_DATASET && is_signal(file, name)) {
+    if (info->type == H5O_TYPE_DATASET && weiri_hdf5_sound(all->reader, all->in, file, name) &&
+        is_signal(file, name)) {
         if (all->found < SHOWN_DATASETS) {
             snprintf(all->names[all->found], sizeof all->names[0], "/%.78s", name);
         }
@@ -54,10 +56,11 @@ static herr_t visit(hid_t file, const char *name, const H5O_info_t *info, void *
     return 0;
 }
 
-/* weir's own, or the only one of numbers. */
+/* weir's own, or the only one of numbers. In the order of the file: to sort them libhdf5 1.10 makes a table,
+ * which it gives back before it is filled where a group is damaged. */
 static weir_err choose(weiri_reader *reader, hdf5_in *in)
 {
-    search all = {0};
+    search all = {.reader = reader, .in = in};
     if (reader->dataset) {
         return WEIR_OK;
     }
@@ -65,7 +68,8 @@ static weir_err choose(weiri_reader *reader, hdf5_in *in)
         reader->dataset = "/data";
         return WEIR_OK;
     }
-    if (H5Ovisit(in->h.file, H5_INDEX_NAME, H5_ITER_INC, visit, &all) < 0 && all.found == 0) {
+    if (H5Ovisit2(in->h.file, H5_INDEX_NAME, H5_ITER_NATIVE, visit, &all, H5O_INFO_BASIC) < 0 &&
+        all.found == 0) {
         return weiri_hdf5_fail(&in->h, WEIR_E_RECORDING, "its objects cannot be listed");
     }
     if (all.found == 1) {
@@ -112,7 +116,7 @@ static weir_err take_type(weiri_reader *reader, hdf5_in *in)
         weiri_notice(&reader->notices, "integers of %zu bytes are read as f64: exact up to 2^53",
                      bytes);
     }
-    if (bytes > 16) {
+    if (bytes < 1 || bytes > 16) {
         return weiri_fail(WEIR_E_USAGE, "%s: %s: numbers of %zu bytes", reader->path,
                           reader->dataset, bytes);
     }
@@ -161,140 +165,17 @@ static weir_err take_shape(weiri_reader *reader, hdf5_in *in)
     return WEIR_OK;
 }
 
-/* One row of chunks stays in libhdf5's cache, so that each is read and unpacked once. */
-static weir_err take_layout(weiri_reader *reader, hdf5_in *in)
-{
-    hid_t create = H5Dget_create_plist(in->data);
-    H5D_layout_t layout = H5Pget_layout(create);
-    weir_err err = WEIR_OK;
-    if (layout == H5D_CHUNKED) {
-        hsize_t chunk[H5S_MAX_RANK] = {0};
-        uint64_t bytes = in->stored_bytes, across = 1;
-        bool fits = H5Pget_chunk(create, H5S_MAX_RANK, chunk) == (int)in->dims;
-        for (uint32_t i = 0; fits && i < in->dims; i++) {
-            fits = chunk[i] > 0 && weiri_mul(bytes, chunk[i], &bytes);
-            in->chunk[i] = chunk[i];
-            across *= i && fits ? (in->shape[i] + chunk[i] - 1) / chunk[i] : 1;
-        }
-        fits = fits && weiri_mul(bytes, across, &in->cache_bytes);
-        if (!fits || in->cache_bytes > MOST_CACHE) {
-            err = weiri_malformed(reader, 0, "%.80s: a row of its chunks is more than 1 GiB",
-                                  reader->dataset);
-        }
-        in->filtered = H5Pget_nfilters(create) > 0;
-        in->chunk_bytes = bytes;
-        in->across = across;
-    } else if (layout != H5D_CONTIGUOUS && layout != H5D_COMPACT) {
-        err = weiri_fail(WEIR_E_USAGE, "%s: %s: lies in other files (virtual), which is not read",
-                         reader->path, reader->dataset);
-    }
-    if (err == WEIR_OK && H5Pget_external_count(create) > 0) {
-        err = weiri_fail(WEIR_E_USAGE, "%s: %s: lies in other files (external), which is not read",
-                         reader->path, reader->dataset);
-    }
-    H5Pclose(create);
-    return err;
-}
-
-/* Opened again with a cache of that size, which is charged first, with what a filter takes beside it. */
-static weir_err take_cache(weiri_reader *reader, hdf5_in *in)
-{
-    if (in->chunk_bytes == 0) {
-        return WEIR_OK;
-    }
-    size_t slots = 64;
-    while (slots < in->across * 8 && slots < 1u << 20) {
-        slots *= 2;
-    }
-    weir_err err = weiri_reader_charge(reader, in->cache_bytes + slots * sizeof(void *) +
-                                                   (in->filtered ? 2 : 1) * in->chunk_bytes);
-    if (err != WEIR_OK) {
-        return err;
-    }
-    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-    H5Pset_chunk_cache(access, slots + 1, (size_t)in->cache_bytes, 1.0);
-    H5Dclose(in->data);
-    in->data = H5Dopen2(in->h.file, reader->dataset, access);
-    H5Pclose(access);
-    return in->data < 0 ? weiri_hdf5_fail(&in->h, WEIR_E_RECORDING, "dataset cannot be opened")
-                        : WEIR_OK;
-}
-
-/* ---- a file that was cut --------------------------------------------------------------------------------- */
-
-static bool chunk_is_there(const weiri_reader *reader, const hdf5_in *in, const hsize_t *at)
-{
-    unsigned mask = 0;
-    haddr_t address = 0;
-    hsize_t bytes = 0;
-    return H5Dget_chunk_info_by_coord(in->data, at, &mask, &address, &bytes) >= 0 &&
-           address != HADDR_UNDEF && bytes <= reader->input.size &&
-           address <= reader->input.size - bytes;
-}
-
-/* All chunks of that row of them. */
-static bool chunks_are_there(const weiri_reader *reader, const hdf5_in *in, uint64_t number)
-{
-    hsize_t at[WEIR_MAX_DIMS] = {number * in->chunk[0]};
-    for (;;) {
-        if (!chunk_is_there(reader, in, at)) {
-            return false;
-        }
-        uint32_t i = in->dims - 1;
-        for (; i > 0; i--) {
-            at[i] += in->chunk[i];
-            if (at[i] < in->shape[i]) {
-                break;
-            }
-            at[i] = 0;
-        }
-        if (i == 0) {
-            return true;
-        }
-    }
-}
-
-/* A file that is shorter than it states: frames up to the first that is lost. They are taken to lie in the
- * order in which they were written; where they do not, reading meets the gap. */
-static void look_for_end(weiri_reader *reader, hdf5_in *in)
-{
-    uint64_t size = reader->input.size, frames = in->frames;
-    uint64_t stated = in->h.end; /* what libhdf5 took from the header */
-    if (stated <= size) {
-        return;
-    }
-    if (in->chunk_bytes) {
-        uint64_t low = 0, high = (in->frames + in->chunk[0] - 1) / in->chunk[0];
-        while (low < high) {
-            uint64_t middle = low + (high - low) / 2;
-            if (chunks_are_there(reader, in, middle)) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        frames = low * in->chunk[0] < frames ? low * in->chunk[0] : frames;
-    } else {
-        haddr_t offset = H5Dget_offset(in->data);
-        uint64_t frame = in->columns * in->stored_bytes;
-        if (offset != HADDR_UNDEF) {
-            uint64_t there = offset < size ? (size - offset) / frame : 0;
-            frames = there < frames ? there : frames;
-        }
-    }
-    weiri_notice(
-        &reader->notices,
-        "cut short: the file states %llu bytes, %llu are there; %llu of %llu frames are whole",
-        (unsigned long long)stated, (unsigned long long)size, (unsigned long long)frames,
-        (unsigned long long)in->frames);
-    in->frames = frames;
-}
-
 /* ---- opening --------------------------------------------------------------------------------------------- */
 
 static weir_err open_dataset(weiri_reader *reader, hdf5_in *in)
 {
-    weir_err err = choose(reader, in);
+    weir_err err = weiri_hdf5_object(reader, in, in->h.file, NULL);
+    if (err == WEIR_OK) {
+        err = choose(reader, in);
+    }
+    if (err == WEIR_OK) {
+        err = weiri_hdf5_object(reader, in, in->h.file, reader->dataset);
+    }
     if (err != WEIR_OK) {
         return err;
     }
@@ -309,13 +190,13 @@ static weir_err open_dataset(weiri_reader *reader, hdf5_in *in)
         err = take_shape(reader, in);
     }
     if (err == WEIR_OK) {
-        err = take_layout(reader, in);
+        err = weiri_hdf5_layout(reader, in);
     }
     if (err == WEIR_OK) {
-        err = take_cache(reader, in);
+        err = weiri_hdf5_cache(reader, in);
     }
     if (err == WEIR_OK) {
-        look_for_end(reader, in);
+        weiri_hdf5_end(reader, in);
     }
     if (err != WEIR_OK) {
         return err;
@@ -426,6 +307,11 @@ static weir_err read_rows(weiri_reader *reader, hdf5_in *in, uint64_t first, hsi
     many[0] = count;
     hid_t memory = H5Screate_simple((int)in->dims, many, NULL);
     in->h.past_end = false;
+    weir_err err = weiri_hdf5_look(reader, in, first, count);
+    if (err != WEIR_OK) {
+        H5Sclose(memory);
+        return err;
+    }
     bool good = H5Sselect_hyperslab(in->space, H5S_SELECT_SET, from, NULL, many, NULL) >= 0 &&
                 H5Dread(in->data, in->type, memory, in->space, in->transfer, reader->buffer) >= 0;
     H5Sclose(memory);

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_TEXT  4096
 #define MOST_TEXTS (16u * 1024u * 1024u)
 
 /* ---- single values --------------------------------------------------------------------------------------- */
@@ -40,59 +39,66 @@ static bool number_of(hid_t at, const char *name, double *ret_number)
     return good;
 }
 
-/* Texts of an attribute or a dataset: exactly count of them, or NULL. */
-static const char *const *texts_of(weiri_reader *reader, hid_t from, bool set, uint64_t count)
+/* Texts of an attribute of `at`, or of the dataset `data` there: exactly count of them, or NULL. */
+static const char *const *texts_of(
+    weiri_reader *reader, const hdf5_in *in, hid_t from, hid_t at, const char *name, uint64_t count)
 {
+    bool set = at < 0;
     hid_t type = set ? H5Dget_type(from) : H5Aget_type(from);
     hid_t space = set ? H5Dget_space(from) : H5Aget_space(from);
     hssize_t points = H5Sget_simple_extent_npoints(space);
     size_t width = H5Tget_size(type);
-    bool variable = H5Tis_variable_str(type) > 0;
+    bool fits = H5Tget_class(type) == H5T_STRING && points >= 0 && (uint64_t)points == count &&
+                width > 0 && count <= MOST_TEXTS / (width + 64);
     const char **texts = NULL;
+    const char *const *found = NULL;
     char *raw = NULL;
-    bool good = H5Tget_class(type) == H5T_STRING && points >= 0 && (uint64_t)points == count &&
-                width > 0 && count <= MOST_TEXTS / (width + 64) &&
-                weiri_reader_get(reader, count, sizeof *texts, &texts) == WEIR_OK &&
-                weiri_reader_get(reader, count, width, &raw) == WEIR_OK &&
-                (set ? H5Dread(from, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, raw)
-                     : H5Aread(from, type, raw)) >= 0;
-    for (uint64_t i = 0; good && i < count; i++) {
-        const char *text = raw + i * width;
-        if (variable) {
-            memcpy(&text, raw + i * width, sizeof text);
+    if (fits && H5Tis_variable_str(type) > 0) {
+        found = weiri_hdf5_texts(reader, in, set ? from : at, set ? NULL : name, count);
+        if (found == NULL) {
+            weiri_notice(&reader->notices, "%.60s: its texts of varying length cannot be read",
+                         name);
         }
-        size_t length = text ? strnlen(text, variable ? MOST_TEXT : width) : 0;
-        good = weiri_reader_text(reader, text ? text : "", length, &texts[i]) == WEIR_OK;
-    }
-    if (variable && raw && good) {
-        H5Dvlen_reclaim(type, space, H5P_DEFAULT, raw);
+    } else if (fits && weiri_reader_get(reader, count, sizeof *texts, &texts) == WEIR_OK &&
+               weiri_reader_get(reader, count, width, &raw) == WEIR_OK &&
+               (set ? weiri_hdf5_plain(from) &&
+                          H5Dread(from, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, raw) >= 0
+                    : H5Aread(from, type, raw) >= 0)) {
+        found = texts;
+        for (uint64_t i = 0; found && i < count; i++) {
+            const char *text = raw + i * width;
+            if (weiri_reader_text(reader, text, strnlen(text, width), &texts[i]) != WEIR_OK) {
+                found = NULL;
+            }
+        }
     }
     H5Sclose(space);
     H5Tclose(type);
-    return good ? texts : NULL;
+    return found;
 }
 
 static const char *const *
-attribute_texts(weiri_reader *reader, hid_t at, const char *name, uint64_t count)
+attribute_texts(weiri_reader *reader, const hdf5_in *in, hid_t at, const char *name, uint64_t count)
 {
     hid_t attribute = H5Aexists(at, name) > 0 ? H5Aopen(at, name, H5P_DEFAULT) : H5I_INVALID_HID;
     if (attribute < 0) {
         return NULL;
     }
-    const char *const *texts = texts_of(reader, attribute, false, count);
+    const char *const *texts = texts_of(reader, in, attribute, at, name, count);
     H5Aclose(attribute);
     return texts;
 }
 
 static const char *const *
-dataset_texts(weiri_reader *reader, hid_t at, const char *name, uint64_t count)
+dataset_texts(weiri_reader *reader, const hdf5_in *in, hid_t at, const char *name, uint64_t count)
 {
-    hid_t data =
-        H5Lexists(at, name, H5P_DEFAULT) > 0 ? H5Dopen2(at, name, H5P_DEFAULT) : H5I_INVALID_HID;
+    hid_t data = H5Lexists(at, name, H5P_DEFAULT) > 0 && weiri_hdf5_sound(reader, in, at, name)
+                     ? H5Dopen2(at, name, H5P_DEFAULT)
+                     : H5I_INVALID_HID;
     if (data < 0) {
         return NULL;
     }
-    const char *const *texts = texts_of(reader, data, true, count);
+    const char *const *texts = texts_of(reader, in, data, H5I_INVALID_HID, name, count);
     H5Dclose(data);
     return texts;
 }
@@ -120,7 +126,8 @@ static void take_rate(weiri_reader *reader, const hdf5_in *in, hid_t group)
         return; /* the side file has said it */
     }
     bool known = rate_at(in->data, &rate);
-    if (!known && group >= 0 && H5Lexists(group, "starting_time", H5P_DEFAULT) > 0) {
+    if (!known && group >= 0 && H5Lexists(group, "starting_time", H5P_DEFAULT) > 0 &&
+        weiri_hdf5_sound(reader, in, group, "starting_time")) {
         hid_t start = H5Oopen(group, "starting_time", H5P_DEFAULT);
         if (start >= 0) {
             known = rate_at(start, &rate);
@@ -148,15 +155,15 @@ static weir_err take_channels(weiri_reader *reader, const hdf5_in *in, hid_t gro
     uint64_t count = reader->channel_count;
     double conversion = 1, offset = 0;
     for (size_t i = 0; labels == NULL && i < sizeof names / sizeof *names; i++) {
-        labels = attribute_texts(reader, in->data, names[i], count);
-        labels = labels || group < 0 ? labels : dataset_texts(reader, group, names[i], count);
-        labels = labels || group < 0 ? labels : attribute_texts(reader, group, names[i], count);
+        labels = attribute_texts(reader, in, in->data, names[i], count);
+        labels = labels || group < 0 ? labels : dataset_texts(reader, in, group, names[i], count);
+        labels = labels || group < 0 ? labels : attribute_texts(reader, in, group, names[i], count);
     }
-    units = attribute_texts(reader, in->data, "units", count);
-    units = units || group < 0 ? units : dataset_texts(reader, group, "units", count);
+    units = attribute_texts(reader, in, in->data, "units", count);
+    units = units || group < 0 ? units : dataset_texts(reader, in, group, "units", count);
     if (units == NULL) {
-        one = attribute_texts(reader, in->data, "unit", 1);
-        one = one ? one : attribute_texts(reader, in->data, "units", 1);
+        one = attribute_texts(reader, in, in->data, "unit", 1);
+        one = one ? one : attribute_texts(reader, in, in->data, "units", 1);
     }
     /* NWB: value * conversion + offset has the unit. */
     bool scaled = number_of(in->data, "conversion", &conversion);
@@ -186,7 +193,8 @@ static weir_err take_channels(weiri_reader *reader, const hdf5_in *in, hid_t gro
 static weir_err take_segments(weiri_reader *reader, const hdf5_in *in)
 {
     if (reader->listed_count || H5Aexists(in->h.file, "weir") <= 0 ||
-        H5Lexists(in->h.file, "segments", H5P_DEFAULT) <= 0) {
+        H5Lexists(in->h.file, "segments", H5P_DEFAULT) <= 0 ||
+        !weiri_hdf5_sound(reader, in, in->h.file, "segments")) {
         return WEIR_OK;
     }
     hid_t table = H5Dopen2(in->h.file, "segments", H5P_DEFAULT);
@@ -205,7 +213,8 @@ static weir_err take_segments(weiri_reader *reader, const hdf5_in *in)
         H5Tinsert(type, "start_s", offsetof(weiri_span, start_s), H5T_NATIVE_DOUBLE);
         H5Tinsert(type, "first_row", offsetof(weiri_span, first_row), H5T_NATIVE_UINT64);
         H5Tinsert(type, "rows", offsetof(weiri_span, rows), H5T_NATIVE_UINT64);
-        good = err == WEIR_OK && H5Dread(table, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, spans) >= 0;
+        good = err == WEIR_OK && weiri_hdf5_plain(table) &&
+               H5Dread(table, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, spans) >= 0;
         H5Tclose(type);
     }
     if (good) {
@@ -222,7 +231,13 @@ static weir_err take_segments(weiri_reader *reader, const hdf5_in *in)
         rows += here;
         reader->listed_count = (size_t)i + 1;
     }
-    if (err == WEIR_OK && (!good || rows != in->frames) && in->frames > 0) {
+    if (err == WEIR_OK && good && rows < in->frames && reader->listed_count > 0) {
+        /* Killed between the headers of the two. */
+        weiri_notice(&reader->notices,
+                     "/segments state %llu rows of %llu: the last one is taken as longer",
+                     (unsigned long long)rows, (unsigned long long)in->frames);
+        reader->listed[reader->listed_count - 1].frames += in->frames - rows;
+    } else if (err == WEIR_OK && (!good || rows != in->frames) && in->frames > 0) {
         reader->listed_count = 0;
         weiri_notice(&reader->notices, "/segments do not fit the dataset; not used");
     }
@@ -240,9 +255,9 @@ static void take_start(weiri_reader *reader, const hdf5_in *in)
     static const char *const names[] = {"start_time", "session_start_time",
                                         "timestamps_reference_time"};
     for (size_t i = 0; reader->start_time == NULL && i < sizeof names / sizeof *names; i++) {
-        const char *const *text = attribute_texts(reader, in->data, names[i], 1);
-        text = text ? text : attribute_texts(reader, in->h.file, names[i], 1);
-        text = text ? text : dataset_texts(reader, in->h.file, names[i], 1);
+        const char *const *text = attribute_texts(reader, in, in->data, names[i], 1);
+        text = text ? text : attribute_texts(reader, in, in->h.file, names[i], 1);
+        text = text ? text : dataset_texts(reader, in, in->h.file, names[i], 1);
         if (text && text[0][0]) {
             reader->start_time = text[0];
         }
@@ -257,7 +272,10 @@ weir_err weiri_hdf5_about(weiri_reader *reader, hdf5_in *in)
     if (slash) {
         slash[slash == folder] = 0;
     }
-    hid_t group = H5Oopen(in->h.file, slash ? folder : "/", H5P_DEFAULT);
+    const char *place = slash ? folder : "/";
+    hid_t group = weiri_hdf5_sound(reader, in, in->h.file, place)
+                      ? H5Oopen(in->h.file, place, H5P_DEFAULT)
+                      : H5I_INVALID_HID;
     take_rate(reader, in, group);
     weir_err err = take_channels(reader, in, group);
     if (err == WEIR_OK) {

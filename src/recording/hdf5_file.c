@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define READ_AHEAD 4096
+
 /* Debian's libhdf5 has no locks of its own. */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 static hid_t driver_id = H5I_INVALID_HID;
@@ -100,10 +102,22 @@ static haddr_t driver_get_eof(const H5FD_t *driver, H5FD_mem_t type)
     return h->fd < 0 ? (haddr_t)INT64_MAX : h->end;
 }
 
+/* A heap of names is no longer than the file that states it: libhdf5 counts on it. */
+static bool heap_fits(const weiri_hdf5 *h, const unsigned char *from, size_t bytes)
+{
+    uint64_t size = 0;
+    if (h->fd >= 0 || bytes < 16 || memcmp(from, "HEAP", 4) != 0) {
+        return true;
+    }
+    for (int i = 15; i >= 8; i--) {
+        size = size << 8 | from[i];
+    }
+    return size <= h->input->size;
+}
+
 static herr_t
 driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t bytes, void *to)
 {
-    (void)type;
     (void)dxpl;
     weiri_hdf5 *h = of(driver);
     size_t got = 0;
@@ -121,31 +135,47 @@ driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t byte
         keep_error(h, err);
         return -1;
     }
+    weiri_hdf5_overlay(h, at, got, to);
+    /* Book-keeping that begins behind the end, or is far longer than what is there, was stated by damage. */
+    if (type != H5FD_MEM_DRAW && (got == 0 || bytes - got > READ_AHEAD)) {
+        return -1;
+    }
+    if (type == H5FD_MEM_LHEAP && !heap_fits(h, to, got)) {
+        return -1;
+    }
     /* As libhdf5's own drivers do: it reads ahead, and looks at what it gets. Who wants values asks. */
     memset((unsigned char *)to + got, 0, bytes - got);
     h->past_end = h->past_end || got < bytes;
     return 0;
 }
 
-static herr_t driver_write(
-    H5FD_t *driver, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t bytes, const void *from)
+weir_err weiri_hdf5_put(weiri_hdf5 *h, haddr_t at, const void *from, size_t bytes)
 {
-    (void)type;
-    (void)dxpl;
-    weiri_hdf5 *h = of(driver);
     const unsigned char *next = from;
     while (bytes > 0 && !h->dead) {
         ssize_t done = pwrite(h->fd, next, bytes, (off_t)at);
         if (done < 0 && errno != EINTR) {
-            keep_error(
-                h, weiri_fail(WEIR_E_IO, "%s: cannot be written: %s", h->name, strerror(errno)));
-            return -1;
+            weir_err err =
+                weiri_fail(WEIR_E_IO, "%s: cannot be written: %s", h->name, strerror(errno));
+            keep_error(h, err);
+            return err;
         }
         next += done > 0 ? done : 0;
         at += done > 0 ? (haddr_t)done : 0;
         bytes -= done > 0 ? (size_t)done : 0;
     }
-    return 0;
+    return WEIR_OK;
+}
+
+static herr_t driver_write(
+    H5FD_t *driver, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t bytes, const void *from)
+{
+    (void)dxpl;
+    weiri_hdf5 *h = of(driver);
+    if (weiri_hdf5_hold(h, type, at, bytes, from)) {
+        return 0;
+    }
+    return weiri_hdf5_put(h, at, from, bytes) == WEIR_OK ? 0 : -1;
 }
 
 static herr_t driver_truncate(H5FD_t *driver, hid_t dxpl, hbool_t closing)

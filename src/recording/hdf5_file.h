@@ -18,6 +18,22 @@
 #define WEIRI_HDF5_BYTES    (4608u * 1024u)
 #define WEIRI_HDF5_METADATA (512u * 1024u)
 
+/* hdf5_order.c: writes of a flush that are held back. */
+#define WEIRI_HDF5_HELD       64
+#define WEIRI_HDF5_HELD_BYTES (64u * 1024u)
+typedef struct weiri_hdf5_held {
+    haddr_t at;
+    size_t bytes, from; /* from: within bytes of the order */
+    int rank;
+} weiri_hdf5_held;
+
+typedef struct weiri_hdf5_order {
+    bool holding;
+    size_t count, used;
+    weiri_hdf5_held list[WEIRI_HDF5_HELD];
+    unsigned char bytes[WEIRI_HDF5_HELD_BYTES];
+} weiri_hdf5_order;
+
 /* A file that libhdf5 reads or writes. */
 typedef struct weiri_hdf5 {
     H5FD_t driver; /* first: libhdf5 sees this */
@@ -25,9 +41,10 @@ typedef struct weiri_hdf5 {
     weiri_input *input;
     int fd; /* to write; -1 = reading */
     const char *name;
-    bool dead;     /* an error was met: nothing more is written, and closing succeeds */
-    bool past_end; /* a read went beyond the file's end */
-    weir_err err;  /* of our own reads and writes */
+    weiri_hdf5_order *order; /* of who writes; else NULL */
+    bool dead;               /* an error was met: nothing more is written, and closing succeeds */
+    bool past_end;           /* a read went beyond the file's end */
+    weir_err err;            /* of our own reads and writes */
     char why[300];
     hid_t file;
     /* Between enter and leave: */
@@ -45,6 +62,16 @@ weir_err weiri_hdf5_open(weiri_hdf5 *h);
 weir_err weiri_hdf5_fail(weiri_hdf5 *h, weir_err err, const char *what);
 /* Sees to it that so many bytes behind the end can be written: then a flush cannot meet a full disk. */
 weir_err weiri_hdf5_reserve(weiri_hdf5 *h, uint64_t bytes);
+
+/* Writes, unless an error was met before: then nothing. WEIR_E_IO. */
+weir_err weiri_hdf5_put(weiri_hdf5 *h, haddr_t at, const void *from, size_t bytes);
+
+/* Holds a write back; false: it is to be written at once, as it is of a new block or there is no room. */
+bool weiri_hdf5_hold(weiri_hdf5 *h, H5FD_mem_t type, haddr_t at, size_t bytes, const void *from);
+/* What is held back, laid over what was read. */
+void weiri_hdf5_overlay(const weiri_hdf5 *h, haddr_t at, size_t bytes, void *to);
+/* Writes what was held back, in its order. WEIR_E_IO. */
+weir_err weiri_hdf5_release(weiri_hdf5 *h);
 
 extern const weiri_encoding weiri_hdf5_encoding;
 weir_err weiri_hdf5_holds(const weir_spec *spec, bool to_pipe);

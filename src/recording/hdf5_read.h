@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * hdf5_read.h: a dataset that is read, as hdf5.c and hdf5_about.c share it.
+ * hdf5_read.h: a dataset that is read, as hdf5.c, hdf5_about.c and hdf5_text.c share it.
  */
 #ifndef WEIRI_HDF5_READ_H
 #define WEIRI_HDF5_READ_H
@@ -17,11 +17,54 @@ typedef struct hdf5_in {
     size_t stored_bytes;                       /* of a value in the file */
     uint64_t chunk_bytes, across, cache_bytes; /* 0: not in chunks */
     bool filtered;
+    uint64_t looked_at; /* the row of chunks that was found sound last, from 1 */
     unsigned char *convert;
 } hdf5_in;
 
+/* hdf5_layout.c: layout and size of chunks; then the dataset opened again with a cache of that size; then how
+ * many frames are there. WEIR_E_RECORDING, WEIR_E_USAGE, WEIR_E_LIMIT. */
+weir_err weiri_hdf5_layout(weiri_reader *reader, hdf5_in *in);
+weir_err weiri_hdf5_cache(weiri_reader *reader, hdf5_in *in);
+void weiri_hdf5_end(weiri_reader *reader, hdf5_in *in);
+/* Before frames [first, first + count) are read, count at least 1. WEIR_E_RECORDING. */
+weir_err weiri_hdf5_look(weiri_reader *reader, hdf5_in *in, uint64_t first, uint64_t count);
+
 /* Rate, labels, units, scale, segments and start time, as far as the side file has not said them. */
 weir_err weiri_hdf5_about(weiri_reader *reader, hdf5_in *in);
+
+/* Whether what a small dataset beside it states can be read as it lies: libhdf5 copies as many bytes as the
+ * shape says, however few the header or a chunk holds, and unpacks whatever is stated. */
+bool weiri_hdf5_plain(hid_t data);
+
+/* ---- hdf5_header.c: the file's own bytes, looked at before libhdf5 sees them ------------------------------ */
+
+#define WEIRI_HDF5_VIEW (64u * 1024u) /* as long as the longest message of a header */
+
+typedef struct weiri_hdf5_view {
+    weiri_reader *reader;
+    uint64_t base, at; /* of addresses in the file; of the window */
+    uint64_t message;  /* the last that was looked at */
+    size_t filled;
+    uint64_t steps; /* hdf5_text.c's */
+    unsigned char *window;
+} weiri_hdf5_view;
+
+/* False: addresses of this file are of another width than eight bytes. */
+bool weiri_hdf5_view_begin(weiri_reader *reader, const hdf5_in *file, weiri_hdf5_view *ret_view);
+/* Bytes of the file, or NULL where it ends before. Lent until the next call. */
+const unsigned char *weiri_hdf5_see(weiri_hdf5_view *in, uint64_t at, size_t bytes);
+uint64_t weiri_hdf5_number(const unsigned char *from, size_t bytes);
+/* The header of an object (name NULL: `from` itself) before libhdf5 opens it. WEIR_E_RECORDING: damaged. */
+weir_err weiri_hdf5_object(weiri_reader *reader, const hdf5_in *file, hid_t from, const char *name);
+/* The same of what is not needed: with a notice. */
+bool weiri_hdf5_sound(weiri_reader *reader, const hdf5_in *file, hid_t from, const char *name);
+/* Where the values of an attribute lie; false: not within the object's header, or damaged. */
+bool weiri_hdf5_attribute_at(weiri_hdf5_view *in, hid_t object, const char *name, uint64_t *ret_at);
+
+/* Texts of varying length (hdf5_text.c): of an attribute of the object `from`, or of the dataset `from`
+ * itself (attribute NULL). NULL: not there, not plain, damaged, no memory. */
+const char *const *weiri_hdf5_texts(
+    weiri_reader *reader, const hdf5_in *file, hid_t from, const char *attribute, uint64_t count);
 #endif
 
 #endif

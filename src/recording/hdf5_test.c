@@ -249,12 +249,66 @@ static void cuts(void **state)
     assert_true(read > 3);
 }
 
+/* Damage anywhere is one line or the values that are there: no crash, no loop, no more memory than the cache
+ * grants. The first bytes hold the superblock, headers, indexes and the heap of texts. */
+static void flips(void **state)
+{
+    (void)state;
+    enum { TRIES = 500, METADATA = 6144 };
+    const kind kinds[] = {{.type = H5T_STD_I16LE},
+                          {.type = H5T_STD_I16LE, .chunk = {64, 2}},
+                          {.type = H5T_IEEE_F32LE, .chunk = {100, 3}, .packed = true}};
+    static unsigned char bytes[1 << 17], damaged[1 << 17];
+    uint64_t seed = testing_seed("flips");
+    size_t opened = 0;
+    weir_cache_options limits = weir_cache_options_default();
+    limits.memory_limit = 16u << 20;
+    for (size_t i = 0; i < 3 * TRIES; i++) {
+        static size_t count;
+        if (i % TRIES == 0) {
+            make(&kinds[i / TRIES]);
+            FILE *file = fopen(own_path("t.h5"), "rb");
+            count = fread(bytes, 1, sizeof bytes, file);
+            fclose(file);
+            assert_true(count > METADATA && count < sizeof bytes);
+        }
+        memcpy(damaged, bytes, count);
+        for (uint64_t k = 1 + testing_random(&seed) % 3; k > 0; k--) {
+            uint64_t chance = testing_random(&seed);
+            damaged[chance % METADATA] = (unsigned char)(chance >> 40 & 1 ? chance >> 48 : 255);
+        }
+        FILE *file = fopen(own_path("f.h5"), "wb");
+        assert_int_equal(fwrite(damaged, 1, count, file), count);
+        fclose(file);
+        weir_cache *cache = NULL;
+        assert_ok(weir_cache_create(&limits, &cache));
+        weir_recording_options options = weir_recording_options_default();
+        options.cache = cache;
+        options.rate_hz = 250;
+        weir_source *source = NULL;
+        if (weir_recording_open(own_path("f.h5"), &options, &source) == WEIR_OK) {
+            assert_true(source->ops->info(source)->frames <= 1000000);
+            recorded all = {0};
+            weir_err err = read_source(source, 64, 0, &all);
+            assert_true(err == WEIR_OK || err == WEIR_E_RECORDING || err == WEIR_E_LIMIT);
+            opened++;
+            recorded_free(&all);
+            source->ops->close(source);
+        } else {
+            assert_null(strchr(weir_err_detail(), '\n'));
+        }
+        weir_cache_destroy(cache);
+    }
+    assert_true(opened > TRIES / 2); /* most of it is no harm */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts),
         cmocka_unit_test(what_is_written),
         cmocka_unit_test(cuts),
+        cmocka_unit_test(flips),
     };
     H5dont_atexit(); /* after a cut file it would not come to an end */
     const weir_format_info *format = weir_formats();

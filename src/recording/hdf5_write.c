@@ -23,6 +23,7 @@ typedef struct hdf5_out {
     uint64_t written; /* rows in the file */
     size_t held;      /* rows in the buffer */
     bool open;
+    weiri_hdf5_order order;
     unsigned char rows[]; /* chunk[0] of them */
 } hdf5_out;
 
@@ -303,6 +304,7 @@ static weir_err begin(weiri_writer *writer, const weir_source_info *source, cons
     memset(out, 0, sizeof *out);
     out->h.fd = writer->fd;
     out->h.name = writer->part;
+    out->h.order = &out->order;
     out->data = out->segments = out->span = out->left_out = H5I_INVALID_HID;
     choose_chunk(&writer->spec, out->chunk);
     weiri_hdf5_enter(&out->h);
@@ -388,6 +390,18 @@ static weir_err close_file(hdf5_out *out)
                : weiri_hdf5_fail(&out->h, WEIR_E_IO, "cannot be completed");
 }
 
+static weir_err flush_in_order(hdf5_out *out)
+{
+    out->order.holding = true;
+    bool good = H5Fflush(out->h.file, H5F_SCOPE_LOCAL) >= 0;
+    if (!good) {
+        out->order.count = 0; /* the file stays as the last flush left it */
+    }
+    weir_err err = weiri_hdf5_release(&out->h);
+    return good && err == WEIR_OK ? WEIR_OK
+                                  : weiri_hdf5_fail(&out->h, WEIR_E_IO, "cannot be flushed");
+}
+
 static weir_err flush(weiri_writer *writer, bool last)
 {
     hdf5_out *out = writer->own;
@@ -405,8 +419,8 @@ static weir_err flush(weiri_writer *writer, bool last)
     if (err == WEIR_OK) {
         err = weiri_hdf5_reserve(&out->h, FLUSH_BYTES);
     }
-    if (err == WEIR_OK && H5Fflush(out->h.file, H5F_SCOPE_LOCAL) < 0) {
-        err = weiri_hdf5_fail(&out->h, WEIR_E_IO, "cannot be flushed");
+    if (err == WEIR_OK) {
+        err = flush_in_order(out);
     }
     if (err == WEIR_OK && last) {
         err = close_file(out);

@@ -393,6 +393,12 @@ static void side_file_comes_back(const char *path)
         {"{\"weir\": \"1\", \"rate_hz\": 100}", "segments"},
         {"{\"weir\": \"1\", \"rate_hz\": 100, \"segments\": [{\"start_s\": 0, \"first_row\": 0, "
          "\"rows\": 331}]}",
+         "states 331 rows, the file holds 330: its last segment is taken as shorter"},
+        {"{\"weir\": \"1\", \"rate_hz\": 100, \"segments\": [{\"start_s\": 0, \"first_row\": 0, "
+         "\"rows\": 329}]}",
+         "taken as longer"},
+        {"{\"weir\": \"1\", \"rate_hz\": 100, \"segments\": [{\"start_s\": 0, \"first_row\": 1, "
+         "\"rows\": 330}]}",
          "do not fit"},
         {"{\"weir\": \"1\", \"rate_hz\": 100, \"dims\": [\"x\", \"time\"], \"axes\": {\"time\": "
          "{\"unit\": \"\", \"step\": 1}}, \"segments\": [{\"start_s\": 0, \"first_row\": 0, "

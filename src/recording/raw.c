@@ -13,8 +13,9 @@ static weir_err missing(const weiri_reader *reader, const char *option, const ch
                       reader->path, what, option);
 }
 
-/* A file must hold whole frames: where it does not, an option is more likely wrong than its tail. */
-static weir_err check_size(const weiri_reader *reader, uint64_t frame_bytes)
+/* A file must hold whole frames: where it does not, an option is more likely wrong than its tail. But for the
+ * part that a run left behind when it was killed. */
+static weir_err check_size(weiri_reader *reader, uint64_t frame_bytes)
 {
     uint64_t size = reader->input.size;
     if (size < reader->data_offset) {
@@ -22,7 +23,10 @@ static weir_err check_size(const weiri_reader *reader, uint64_t frame_bytes)
                                (unsigned long long)reader->data_offset);
     }
     uint64_t rest = (size - reader->data_offset) % frame_bytes;
-    if (rest != 0) {
+    if (rest != 0 && weiri_is_part(reader->path)) {
+        weiri_notice(&reader->notices, "ends within a frame: the last %llu bytes are left out",
+                     (unsigned long long)rest);
+    } else if (rest != 0) {
         return weiri_malformed(
             reader, size - rest,
             "ends within a frame: found %llu bytes, expected %llu (%llu channels "

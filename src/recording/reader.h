@@ -206,6 +206,9 @@ typedef struct weiri_format_ops {
 weir_err weiri_format_find(const char *name, const weiri_format_ops **ret_format);
 const weiri_format_ops *weiri_format_by_name(const char *path, bool to_write);
 
+/* Whether a path is NAME.part: what a run left behind that did not end. */
+bool weiri_is_part(const char *path);
+
 /* "PATH: offset N: ..." as WEIR_E_RECORDING. */
 weir_err weiri_malformed(const weiri_reader *reader, uint64_t offset, const char *format, ...)
     WEIRI_PRINTF(3, 4);

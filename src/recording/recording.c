@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -59,21 +60,36 @@ weir_err weiri_format_find(const char *name, const weiri_format_ops **ret_format
                       near ? ", did you mean " : "", near ? near : "", near ? "?" : "", list);
 }
 
-/* Whether path ends in one of the blank-separated extensions. */
-static bool has_extension(const char *path, const char *extensions)
+bool weiri_is_part(const char *path)
+{
+    size_t bytes = strlen(path);
+    return bytes > 5 && strcmp(path + bytes - 5, ".part") == 0;
+}
+
+/* Whether path ends in one of the blank-separated extensions; before ".part", where a run that was stopped
+ * is read. */
+static bool has_extension(const char *path, const char *extensions, bool part)
 {
     const char *base = strrchr(path, '/');
-    const char *dot = strrchr(base ? base + 1 : path, '.');
-    if (dot == NULL) {
+    base = base ? base + 1 : path;
+    size_t whole = strlen(base);
+    whole -= part && weiri_is_part(base) ? 5 : 0;
+    while (whole > 0 && base[whole - 1] != '.') {
+        whole--;
+    }
+    if (whole == 0) {
         return false;
     }
+    char ending[24];
+    snprintf(ending, sizeof ending, "%s", base + whole - 1);
+    ending[strcspn(ending + 1, ".") + 1] = 0;
     for (const char *at = extensions; *at;) {
         size_t length = strcspn(at, " ");
         char one[24];
         if (length < sizeof one) {
             memcpy(one, at, length);
             one[length] = 0;
-            if (weiri_equal_blind(dot, one)) {
+            if (weiri_equal_blind(ending, one)) {
                 return true;
             }
         }
@@ -88,10 +104,10 @@ const weiri_format_ops *weiri_format_by_name(const char *path, bool to_write)
     for (size_t i = 0; i < FORMATS; i++) {
         bool able =
             (to_write ? formats[i]->info.writes : formats[i]->info.reads) || formats[i]->not_built;
-        if (able && has_extension(path, formats[i]->info.extensions)) {
+        if (able && has_extension(path, formats[i]->info.extensions, !to_write)) {
             return formats[i];
         }
-        if (!to_write && formats[i]->kin && has_extension(path, formats[i]->kin)) {
+        if (!to_write && formats[i]->kin && has_extension(path, formats[i]->kin, false)) {
             return formats[i];
         }
     }

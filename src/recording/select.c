@@ -9,6 +9,9 @@
 
 #include "recording/reader.h"
 
+#define LEAST_RATE 1e-9
+#define MOST_RATE  1e12
+
 /* ---- labels ------------------------------------------------------------------------------------- */
 
 static uint64_t hash_text(const char *text)
@@ -381,6 +384,12 @@ weir_err weiri_reader_select(weiri_reader *reader)
     }
     if (err == WEIR_OK) {
         err = one_rate(reader, &rate_hz);
+    }
+    /* 1 / rate is a step. */
+    if (err == WEIR_OK && !(rate_hz >= LEAST_RATE && rate_hz <= MOST_RATE)) {
+        err = weiri_fail(options->rate_hz != 0 ? WEIR_E_USAGE : WEIR_E_RECORDING,
+                         "%s: a rate of %g Hz: expected %g to %g", reader->path, rate_hz,
+                         LEAST_RATE, MOST_RATE);
     }
     if (err == WEIR_OK) {
         err = name_picks(reader, &labels, &units);

@@ -14,7 +14,8 @@
 #include "recording/writer.h"
 
 typedef struct json {
-    const weiri_writer *writer;
+    int fd;
+    const char *name;
     weir_err err;
     uint64_t written;
     size_t used;
@@ -24,8 +25,7 @@ typedef struct json {
 static void drain(json *out)
 {
     if (out->err == WEIR_OK) {
-        out->err =
-            weiri_write_all(out->writer->side_fd, out->writer->side_part, out->buffer, out->used);
+        out->err = weiri_write_all(out->fd, out->name, out->buffer, out->used);
     }
     out->written += out->used;
     out->used = 0;
@@ -144,7 +144,7 @@ static void annotations(json *out, const weir_source_info *source)
 weir_err weiri_side_head(weiri_writer *writer, const weir_source_info *source, const char *chain)
 {
     const weir_spec *spec = &writer->spec;
-    json out = {.writer = writer};
+    json out = {.fd = writer->side_fd, .name = writer->side_part};
     raw(&out, "{\n\"weir\": ");
     text(&out, WEIR_VERSION);
     raw(&out, ",\n\"format\": ");
@@ -170,13 +170,30 @@ weir_err weiri_side_head(weiri_writer *writer, const weir_source_info *source, c
     return out.err;
 }
 
-weir_err weiri_side_tail(weiri_writer *writer)
+/* From the former state of the file. */
+static weir_err copy_head(const weiri_writer *writer, int to)
+{
+    char some[2048];
+    for (uint64_t at = 0; at < writer->side_head_bytes;) {
+        uint64_t left = writer->side_head_bytes - at;
+        ssize_t got =
+            pread(writer->side_fd, some, left < sizeof some ? left : sizeof some, (off_t)at);
+        if (got <= 0) {
+            return weiri_fail(WEIR_E_IO, "%s: %s", writer->side_part, strerror(got ? errno : EIO));
+        }
+        weir_err err = weiri_write_all(to, writer->side_next, some, (size_t)got);
+        if (err != WEIR_OK) {
+            return err;
+        }
+        at += (uint64_t)got;
+    }
+    return WEIR_OK;
+}
+
+static void put_tail(weiri_writer *writer, json *to)
 {
     const weir_spec *spec = &writer->spec;
-    json out = {.writer = writer};
-    if (lseek(writer->side_fd, (off_t)writer->side_head_bytes, SEEK_SET) < 0) {
-        return weiri_fail(WEIR_E_IO, "%s: %s", writer->side_part, strerror(errno));
-    }
+    json out = *to;
     raw(&out, ",\n\"dims\": [");
     for (uint32_t i = 0; i < spec->dim_count; i++) {
         raw(&out, i ? ", " : "");
@@ -207,9 +224,32 @@ weir_err weiri_side_tail(weiri_writer *writer)
     whole(&out, writer->spans_left_out);
     raw(&out, "\n}\n");
     drain(&out);
-    if (out.err == WEIR_OK &&
-        ftruncate(writer->side_fd, (off_t)(writer->side_head_bytes + out.written)) != 0) {
-        return weiri_fail(WEIR_E_IO, "%s: %s", writer->side_part, strerror(errno));
+    *to = out;
+}
+
+/* Written anew beside the former state, whose place it takes once it is whole: whoever kills the process finds
+ * the one or the other. */
+weir_err weiri_side_tail(weiri_writer *writer)
+{
+    int fd = -1;
+    weir_err err = weiri_writer_open(writer->side_next, &fd);
+    if (err != WEIR_OK) {
+        return err;
     }
-    return out.err;
+    err = copy_head(writer, fd);
+    json out = {.fd = fd, .name = writer->side_next, .err = err};
+    put_tail(writer, &out);
+    err = out.err;
+    if (err == WEIR_OK && rename(writer->side_next, writer->side_part) != 0) {
+        err =
+            weiri_fail(WEIR_E_IO, "%s: cannot be renamed: %s", writer->side_next, strerror(errno));
+    }
+    if (err != WEIR_OK) {
+        unlink(writer->side_next);
+        close(fd);
+        return err;
+    }
+    close(writer->side_fd);
+    writer->side_fd = fd;
+    return WEIR_OK;
 }

@@ -23,8 +23,12 @@
 static char *load(weiri_reader *reader, size_t *ret_bytes)
 {
     char path[4096];
-    int length = snprintf(path, sizeof path, "%s.json", reader->path);
-    if (reader->input.pipe || length < 0 || (size_t)length >= sizeof path) {
+    /* Of NAME.part, which a run left behind, NAME.json.part. */
+    size_t whole = strlen(reader->path);
+    bool part = weiri_is_part(reader->path);
+    int length = snprintf(path, sizeof path, "%.*s.json%s", (int)(part ? whole - 5 : whole),
+                          reader->path, part ? ".part" : "");
+    if (reader->input.pipe || length < 0 || (size_t)length >= sizeof path || whole >= sizeof path) {
         return NULL;
     }
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -113,7 +117,8 @@ static void make_channels(weiri_reader *reader, const json_t *root, double rate_
     }
 }
 
-/* Runs of rows that follow on each other and make up the file; else there is one. */
+/* Runs of rows that follow on each other; else there is one. They may be fewer than the file holds where a run
+ * was killed between writing and saying so, or more where the file was cut: the last one bears the difference. */
 static void read_segments(weiri_reader *reader, const json_t *root, uint64_t frames)
 {
     const json_t *list = json_object_get(root, "segments");
@@ -126,27 +131,40 @@ static void read_segments(weiri_reader *reader, const json_t *root, uint64_t fra
                      reader->path);
         return;
     }
-    uint64_t rows = 0;
+    uint64_t rows = 0, stated = 0;
     bool sound = true;
+    size_t used = 0;
     for (size_t i = 0; sound && i < count; i++) {
         const json_t *item = json_array_get(list, i);
         double start_s = json_number_value(json_object_get(item, "start_s"));
         json_int_t first = json_integer_value(json_object_get(item, "first_row"));
         json_int_t here = json_integer_value(json_object_get(item, "rows"));
         sound = json_is_number(json_object_get(item, "start_s")) && fabs(start_s) < 9e9 &&
-                first >= 0 && here > 0 && (uint64_t)first == rows &&
-                (uint64_t)here <= frames - rows;
-        listed[i] = (weir_segment){.start_ns = llround(sound ? start_s * 1e9 : 0),
-                                   .frames = sound ? (uint64_t)here : 0};
-        rows += listed[i].frames;
+                first >= 0 && here > 0 && (uint64_t)first == stated;
+        stated += sound ? (uint64_t)here : 0;
+        if (sound && rows < frames) {
+            uint64_t left = frames - rows;
+            listed[used++] =
+                (weir_segment){.start_ns = llround(start_s * 1e9),
+                               .frames = (uint64_t)here < left ? (uint64_t)here : left};
+            rows += listed[used - 1].frames;
+        }
     }
-    if (!sound || rows != frames) {
+    if (!sound || used == 0) {
         weiri_notice(&reader->notices, "%.100s.json: its segments do not fit the file; not used",
                      reader->path);
         return;
     }
+    if (stated != frames) {
+        weiri_notice(&reader->notices,
+                     "%.100s.json: states %llu rows, the file holds %llu: its last segment is "
+                     "taken as %s",
+                     reader->path, (unsigned long long)stated, (unsigned long long)frames,
+                     stated < frames ? "longer" : "shorter");
+        listed[used - 1].frames += frames - rows;
+    }
     reader->listed = listed;
-    reader->listed_count = count;
+    reader->listed_count = used;
 }
 
 /* Kept until the segments are said: annotations are laid over the selection's window. */

@@ -58,7 +58,7 @@ static weir_err sink_plan(weir_sink *sink, const weir_spec *spec, uint64_t *ret_
     return WEIR_OK;
 }
 
-static weir_err open_part(const char *name, int *ret_fd)
+weir_err weiri_writer_open(const char *name, int *ret_fd)
 {
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0) {
@@ -102,9 +102,9 @@ static weir_err begin(weiri_writer *writer, const weir_source_info *source, cons
 
 static weir_err start_files(weiri_writer *writer, const weir_source_info *source, const char *chain)
 {
-    weir_err err = open_part(writer->part, &writer->fd);
+    weir_err err = weiri_writer_open(writer->part, &writer->fd);
     if (err == WEIR_OK) {
-        err = open_part(writer->side_part, &writer->side_fd);
+        err = weiri_writer_open(writer->side_part, &writer->side_fd);
     }
     if (err == WEIR_OK) {
         err = put_head(writer);
@@ -447,10 +447,11 @@ weir_recording_create(const char *path, const weir_output_options *options, weir
         writer->part = joined(&arena, path, ".part");
         writer->side = joined(&arena, path, ".json");
         writer->side_part = joined(&arena, path, ".json.part");
+        writer->side_next = joined(&arena, path, ".json.next");
         writer->spans = weiri_arena_get(&arena, sizeof *writer->spans * WEIRI_MAX_SPANS);
     }
     if (!writer || !writer->path || !writer->part || !writer->side || !writer->side_part ||
-        !writer->spans) {
+        !writer->side_next || !writer->spans) {
         weiri_arena_fini(&arena);
         return WEIR_E_NOMEM;
     }

@@ -26,6 +26,7 @@ typedef struct weiri_writer {
     const char *part;      /* PATH.part */
     const char *side;      /* PATH.json */
     const char *side_part; /* PATH.json.part */
+    const char *side_next; /* PATH.json.next: becomes side_part when it is whole */
     bool pipe;             /* standard output or a device: no part, no side file, no way back */
     bool force, finished;
     int fd, side_fd; /* -1 = not open */
@@ -71,6 +72,9 @@ weir_err weiri_writer_put(weiri_writer *writer, const void *from, size_t bytes);
 
 /* So many rows are put now, whole. */
 void weiri_writer_mark(weiri_writer *writer, uint64_t rows);
+
+/* An empty file that no other run writes. WEIR_E_IO, WEIR_E_USAGE. */
+weir_err weiri_writer_open(const char *name, int *ret_fd);
 
 /* Writes all bytes. WEIR_E_IO names the file. */
 weir_err weiri_write_all(int fd, const char *name, const void *from, size_t bytes);
