@@ -117,6 +117,8 @@ int bench_program_run(const char *path,
  * and the caller's, NULL where the program is not in the folder; or the exit status after a line was said. */
 int bench_kernels_run(const char *folder, const char *word, double seconds, json_t **ret_kernels);
 void bench_kernels_print(const json_t *kernels);
+/* The limit of that kernel, ns a sample, in a quiet moment; 0 = it is not there. */
+double bench_kernels_limit(const json_t *kernels, const char *name, const char *dtype);
 
 /* ---- weir bench memory: one row, in a process of its own ----------------------------------------- */
 

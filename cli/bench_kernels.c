@@ -68,6 +68,20 @@ static void print_limits(const json_t *kernels)
            of(limits, "ram_read_gb_s", "median"));
 }
 
+double bench_kernels_limit(const json_t *kernels, const char *name, const char *dtype)
+{
+    size_t i;
+    const json_t *k;
+    json_array_foreach(json_object_get(kernels, "kernels"), i, k)
+    {
+        const char *its = json_string_value(json_object_get(k, "name"));
+        const char *stream = json_string_value(json_object_get(k, "dtype"));
+        if (its && stream && strcmp(its, name) == 0 && strcmp(stream, dtype) == 0)
+            return fmax(of(k, "fma_floor_ns", "low"), of(k, "memory_floor_ns", "low"));
+    }
+    return 0;
+}
+
 void bench_kernels_print(const json_t *kernels)
 {
     char text[BAR * 4];

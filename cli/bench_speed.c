@@ -277,6 +277,15 @@ bool bench_is_slower(const bench *b, const entry *e)
     return own != NULL && bench_ratio(b, own, e, X_REAL_TIME).median < 1;
 }
 
+double bench_filter_share(const bench *b, const entry *e, double *ret_limit_ns)
+{
+    if (strcmp(e->work, "filter") != 0 || e->peer != NULL || b->kernels == NULL)
+        return 0;
+    *ret_limit_ns =
+        bench_kernels_limit(b->kernels, "sos, 4 band-pass sections", weir_dtype_name(e->job.dtype));
+    return *ret_limit_ns / bench_spread(b, e, NS_PER_SAMPLE).min;
+}
+
 bool bench_is_steady(const entry *e)
 {
     return strcmp(e->work, "shapes") == 0 && e->job.frames >= 300 && e->job.channels >= 64;

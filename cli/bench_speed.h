@@ -72,6 +72,9 @@ const entry *bench_own(const bench *b, const entry *e);
 double bench_unit_ns(const bench *b, size_t i);
 /* A peer that is faster than weir at the same work and precision. */
 bool bench_is_slower(const bench *b, const entry *e);
+/* Of weir's filter, pushes and all: which share of the limit of its kernel it reaches, of each the quiet
+ * moments; 0 = the kernels were not measured. */
+double bench_filter_share(const bench *b, const entry *e, double *ret_limit_ns);
 /* Row 5: whether this shape is one whose cost is to be the same. */
 bool bench_is_steady(const entry *e);
 /* Least and most ns a sample of those, of each its fastest round. */

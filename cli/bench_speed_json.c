@@ -32,6 +32,11 @@ static json_t *row_json(const bench *b, const entry *e)
         json_object_set_new(row, "push_p99_ns", spread_json(bench_spread(b, e, NS_99)));
         json_object_set_new(row, "ns_per_sample", spread_json(bench_spread(b, e, NS_PER_SAMPLE)));
     }
+    double limit_ns = 0, share = bench_filter_share(b, e, &limit_ns);
+    if (share > 0) {
+        json_object_set_new(row, "limit_ns_per_sample", json_real(limit_ns));
+        json_object_set_new(row, "share_of_limit", json_real(share));
+    }
     if (e->job.threads > 0)
         json_object_set_new(row, "threads", json_integer((json_int_t)e->job.threads));
     if (own != NULL) {

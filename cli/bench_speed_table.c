@@ -105,6 +105,20 @@ static void print_slower(const bench *b)
                peers);
 }
 
+/* The filter as a user gets it, beside the machine. */
+static void print_filter_share(const bench *b)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        double limit_ns = 0, share = bench_filter_share(b, &b->entries[i], &limit_ns);
+        if (share > 0)
+            printf("%s: %.3f ns a sample in its quietest run, push and all; its arithmetic alone "
+                   "would take "
+                   "%.3f: %.0f %%.\n",
+                   b->entries[i].title, bench_spread(b, &b->entries[i], NS_PER_SAMPLE).min,
+                   limit_ns, 100 * share);
+    }
+}
+
 static void print_units(const bench *b)
 {
     cli_table *table = cli_table_create("unit|>ns a sample|>of the chain");
@@ -251,6 +265,7 @@ void bench_speed_print(const bench *b)
     print_speed(b, "chain", "The chain of examples/spike_band_power.yaml");
     print_speed(b, "filter", "Its filter alone (Butterworth band-pass, 4 sections)");
     print_slower(b);
+    print_filter_share(b);
     print_units(b);
     print_latency(b);
     print_threads(b);
