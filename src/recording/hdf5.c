@@ -204,7 +204,10 @@ static weir_err open_dataset(weiri_reader *reader, hdf5_in *in)
     const uint64_t shape[WEIR_MAX_DIMS] = {in->frames, reader->channel_count, in->shape[2],
                                            in->shape[3]};
     weiri_side_read(reader, shape, in->dims > 1 ? in->dims : 2);
+    uint64_t chunk_bytes = in->h.chunk_bytes;
+    in->h.chunk_bytes = 0; /* tables beside it have chunks of their own */
     err = weiri_hdf5_about(reader, in);
+    in->h.chunk_bytes = chunk_bytes;
     in->transfer = H5Pcreate(H5P_DATASET_XFER);
     if (in->transfer < 0 || H5Pset_buffer(in->transfer, CONVERT_BYTES, in->convert, NULL) < 0) {
         return weiri_hdf5_fail(&in->h, WEIR_E_INTERNAL, "transfer");
@@ -307,11 +310,6 @@ static weir_err read_rows(weiri_reader *reader, hdf5_in *in, uint64_t first, hsi
     many[0] = count;
     hid_t memory = H5Screate_simple((int)in->dims, many, NULL);
     in->h.past_end = false;
-    weir_err err = weiri_hdf5_look(reader, in, first, count);
-    if (err != WEIR_OK) {
-        H5Sclose(memory);
-        return err;
-    }
     bool good = H5Sselect_hyperslab(in->space, H5S_SELECT_SET, from, NULL, many, NULL) >= 0 &&
                 H5Dread(in->data, in->type, memory, in->space, in->transfer, reader->buffer) >= 0;
     H5Sclose(memory);

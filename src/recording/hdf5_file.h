@@ -43,8 +43,12 @@ typedef struct weiri_hdf5 {
     const char *name;
     weiri_hdf5_order *order; /* of who writes; else NULL */
     bool dead;               /* an error was met: nothing more is written, and closing succeeds */
-    bool past_end;           /* a read went beyond the file's end */
-    weir_err err;            /* of our own reads and writes */
+    /* Of the dataset that is read, once it is known; 0 = not in chunks. */
+    uint32_t chunk_dims;
+    uint64_t chunk_bytes;
+    bool chunk_filtered;
+    bool past_end; /* a read went beyond the file's end */
+    weir_err err;  /* of our own reads and writes */
     char why[300];
     hid_t file;
     /* Between enter and leave: */

@@ -70,6 +70,9 @@ weir_err weiri_hdf5_layout(weiri_reader *reader, hdf5_in *in)
         in->filtered = H5Pget_nfilters(create) > 0;
         in->chunk_bytes = bytes;
         in->across = across;
+        in->h.chunk_dims = in->dims;
+        in->h.chunk_bytes = bytes;
+        in->h.chunk_filtered = in->filtered;
     } else if (layout == H5D_COMPACT) {
         uint64_t all = 0;
         if (!weiri_mul(in->columns * in->stored_bytes, in->frames, &all) ||
@@ -114,37 +117,18 @@ weir_err weiri_hdf5_cache(weiri_reader *reader, hdf5_in *in)
                         : WEIR_OK;
 }
 
-/* ---- chunks ---------------------------------------------------------------------------------------------- */
+/* ---- what is there of what is stated --------------------------------------------------------------------- */
 
-/* Whether a chunk lies within the file and holds what libhdf5 1.10 takes from it unseen: of one that went
- * through no filter as many bytes as the shape says. One that was never written is made of fill values.
- * *ret_lost: it is sound, but the file ends before it does. */
-static bool
-is_sound(const weiri_reader *reader, const hdf5_in *in, const hsize_t *at, bool *ret_lost)
+/* Whether the chunks of that row are within the file. libhdf5 1.10 goes through the whole index for each. */
+static bool row_is_there(const weiri_reader *reader, const hdf5_in *in, uint64_t number)
 {
-    unsigned mask = 0;
-    haddr_t address = 0;
-    hsize_t bytes = 0;
-    *ret_lost = false;
-    if (H5Dget_chunk_info_by_coord(in->data, at, &mask, &address, &bytes) < 0) {
-        return false;
-    }
-    if (address == HADDR_UNDEF) {
-        *ret_lost = true;
-        return true;
-    }
-    *ret_lost = bytes > reader->input.size || address > reader->input.size - bytes;
-    bool plain = !in->filtered || mask != 0;
-    return plain ? bytes == in->chunk_bytes : bytes <= 2 * in->chunk_bytes + 4096;
-}
-
-/* All chunks of that row of them: sound, and (lost ones not allowed) there. */
-static bool row_is_sound(const weiri_reader *reader, const hdf5_in *in, uint64_t number, bool lost)
-{
-    hsize_t at[WEIR_MAX_DIMS] = {number * in->chunk[0]};
+    hsize_t at[WEIR_MAX_DIMS] = {number * in->chunk[0]}, bytes = 0;
     for (;;) {
-        bool is_lost = false;
-        if (!is_sound(reader, in, at, &is_lost) || (is_lost && !lost)) {
+        unsigned mask = 0;
+        haddr_t address = 0;
+        if (H5Dget_chunk_info_by_coord(in->data, at, &mask, &address, &bytes) < 0 ||
+            address == HADDR_UNDEF || bytes > reader->input.size ||
+            address > reader->input.size - bytes) {
             return false;
         }
         uint32_t i = in->dims - 1;
@@ -161,28 +145,6 @@ static bool row_is_sound(const weiri_reader *reader, const hdf5_in *in, uint64_t
     }
 }
 
-/* Frames [first, first + count) are to be read: their chunks are looked at, once each. */
-weir_err weiri_hdf5_look(weiri_reader *reader, hdf5_in *in, uint64_t first, uint64_t count)
-{
-    if (in->chunk_bytes == 0) {
-        return WEIR_OK;
-    }
-    for (uint64_t i = first / in->chunk[0]; i <= (first + count - 1) / in->chunk[0]; i++) {
-        if (i + 1 == in->looked_at) {
-            continue;
-        }
-        if (!row_is_sound(reader, in, i, true)) {
-            return weiri_fail(
-                WEIR_E_RECORDING, "%s: %.60s: frames from %llu on: the index of chunks is damaged",
-                reader->path, reader->dataset, (unsigned long long)(i * in->chunk[0]));
-        }
-        in->looked_at = i + 1;
-    }
-    return WEIR_OK;
-}
-
-/* ---- what is there of what is stated --------------------------------------------------------------------- */
-
 /* Rows of chunks up to the first that is not there. They are taken to lie in the order in which they were
  * written; where they do not, reading meets the gap. */
 static uint64_t whole_rows(const weiri_reader *reader, const hdf5_in *in)
@@ -190,7 +152,7 @@ static uint64_t whole_rows(const weiri_reader *reader, const hdf5_in *in)
     uint64_t low = 0, high = (in->frames + in->chunk[0] - 1) / in->chunk[0];
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
-        if (row_is_sound(reader, in, middle, false)) {
+        if (row_is_there(reader, in, middle)) {
             low = middle + 1;
         } else {
             high = middle;
@@ -199,21 +161,25 @@ static uint64_t whole_rows(const weiri_reader *reader, const hdf5_in *in)
     return low;
 }
 
-/* Frames of chunks that are there, where the last ones are not: of a file that was cut, and of a dataset that
- * is longer than what was written into it. One with chunks here and there keeps its length and fill values. */
+/* Frames of chunks that are there: of a file that was cut, and of a dataset whose shape says more than the file
+ * can hold (packed to a thousandth at most), as it is longer than what was written into it. One with chunks
+ * here and there keeps its length and fill values. */
 static uint64_t frames_in_chunks(const weiri_reader *reader, const hdf5_in *in, bool cut)
 {
-    uint64_t rows = (in->frames + in->chunk[0] - 1) / in->chunk[0];
+    uint64_t most = reader->input.size, bytes = in->columns * in->stored_bytes;
     hsize_t chunks = 0;
-    if (rows == 0 || row_is_sound(reader, in, rows - 1, false)) {
+    if (in->filtered && !weiri_mul(most, 1100, &most)) {
+        most = UINT64_MAX;
+    }
+    if (!cut && (!weiri_mul(bytes, in->frames, &bytes) || bytes <= most)) {
         return in->frames;
     }
-    uint64_t whole = whole_rows(reader, in);
-    if (!cut && (H5Dget_num_chunks(in->data, in->space, &chunks) < 0 ||
-                 chunks > whole * in->across + in->across - 1)) {
+    uint64_t rows = whole_rows(reader, in), frames = 0;
+    if (!cut && H5Dget_num_chunks(in->data, in->space, &chunks) >= 0 &&
+        chunks / in->across > rows) {
         return in->frames;
     }
-    return whole * in->chunk[0] < in->frames ? whole * in->chunk[0] : in->frames;
+    return weiri_mul(rows, in->chunk[0], &frames) && frames < in->frames ? frames : in->frames;
 }
 
 static uint64_t frames_in_a_piece(const weiri_reader *reader, const hdf5_in *in)

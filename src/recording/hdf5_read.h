@@ -17,7 +17,6 @@ typedef struct hdf5_in {
     size_t stored_bytes;                       /* of a value in the file */
     uint64_t chunk_bytes, across, cache_bytes; /* 0: not in chunks */
     bool filtered;
-    uint64_t looked_at; /* the row of chunks that was found sound last, from 1 */
     unsigned char *convert;
 } hdf5_in;
 
@@ -26,8 +25,6 @@ typedef struct hdf5_in {
 weir_err weiri_hdf5_layout(weiri_reader *reader, hdf5_in *in);
 weir_err weiri_hdf5_cache(weiri_reader *reader, hdf5_in *in);
 void weiri_hdf5_end(weiri_reader *reader, hdf5_in *in);
-/* Before frames [first, first + count) are read, count at least 1. WEIR_E_RECORDING. */
-weir_err weiri_hdf5_look(weiri_reader *reader, hdf5_in *in, uint64_t first, uint64_t count);
 
 /* Rate, labels, units, scale, segments and start time, as far as the side file has not said them. */
 weir_err weiri_hdf5_about(weiri_reader *reader, hdf5_in *in);
