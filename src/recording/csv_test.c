@@ -84,19 +84,74 @@ static void what_is_refused(void **state)
     assert_fails(open_text(wide, 1, &source), WEIR_E_RECORDING, "more than 255 bytes");
 }
 
+/* S4: gaps of a column of times are segments, under any cut and selection. */
+static void gaps(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "x,time\n1,5\n2,5.01\n3,5.5\n4,5.51\n5,5.52\n6,5.51\n7,nan\n8,5.53\n";
+    const struct {
+        double start, duration, tolerance;
+        size_t frames, segments;
+        double values[8];
+        int64_t starts[3];
+    } cases[] = {
+        {NAN, NAN, 1e-3, 8, 3, {1, 2, 3, 4, 5, 6, 7, 8}, {0, 500000000, 510000000}},
+        {0.505, NAN, 1e-3, 5, 2, {4, 5, 6, 7, 8}, {510000000, 510000000}},
+        {0.3, 0.205, 1e-3, 1, 1, {3}, {500000000}},
+        {NAN, 0.3, 1e-3, 2, 1, {1, 2}, {0}},
+        {NAN, NAN, 0.6, 8, 2, {1, 2, 3, 4, 5, 6, 7, 8}, {0, 510000000}}, /* back is a gap always */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (size_t tile = 1; tile < 10; tile += 4) {
+            weir_source *source = NULL;
+            recorded all = {0};
+            write_file("g.csv", text, sizeof text - 1);
+            weir_recording_options options = weir_recording_options_default();
+            options.rate_hz = 100;
+            options.start_s = cases[i].start;
+            options.duration_s = cases[i].duration;
+            options.gap_tolerance_s = cases[i].tolerance;
+            assert_ok(weir_recording_open(own_path("g.csv"), &options, &source));
+            const weir_source_info *info = source->ops->info(source);
+            assert_int_equal(info->frames, cases[i].frames);
+            assert_int_equal(info->segment_count, cases[i].segments);
+            for (size_t k = 0; k < cases[i].segments; k++) {
+                assert_int_equal(info->segments[k].start_ns, cases[i].starts[k]);
+            }
+            assert_ok(read_source(source, tile, 0, &all));
+            assert_int_equal(all.frames, cases[i].frames);
+            assert_int_equal(all.segments, cases[i].segments);
+            for (size_t k = 0; k < all.frames; k++) {
+                assert_true(all.values[k] == cases[i].values[k]);
+            }
+            source->ops->close(source);
+            recorded_free(&all);
+        }
+    }
+}
+
+/* A clock that runs slow is no gap; it is told once. Of times in another unit each row is one: that too. */
 static void time_is_checked(void **state)
 {
     (void)state;
+    char text[2000] = "time,x\n", thousands[2000] = "time,x\n";
+    for (int i = 0; i < 40; i++) {
+        snprintf(text + strlen(text), 40, "%.4f,%d\n", i * 0.0105, i);
+        snprintf(thousands + strlen(thousands), 40, "%d,%d\n", i * 10, i);
+    }
     weir_source *source = NULL;
-    recorded all = {0};
-    assert_ok(open_text("time,x\n5,1\n5.01,2\n5.5,3\n5.51,4\n", 100, &source));
-    assert_ok(read_source(source, 64, 0, &all));
-    assert_int_equal(all.frames, 4);
+    assert_ok(open_text(text, 100, &source));
     const weir_source_info *info = source->ops->info(source);
+    assert_int_equal(info->segment_count, 1);
     assert_int_equal(info->notice_count, 1);
-    assert_non_null(strstr(info->notices[0], "row 2 states 5.5 s"));
+    assert_non_null(strstr(info->notices[0], "row 11 states 0.1155 s"));
     source->ops->close(source);
-    recorded_free(&all);
+    assert_ok(open_text(thousands, 100, &source));
+    info = source->ops->info(source);
+    assert_int_equal(info->segment_count, 40);
+    assert_non_null(strstr(info->notices[0], "39 of 40 rows do not follow at 100 Hz"));
+    source->ops->close(source);
 }
 
 /* Whatever is cut off, what is whole is read, and nothing else. */
@@ -175,9 +230,9 @@ static void round_trip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_read),    cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(time_is_checked), cmocka_unit_test(cuts),
-        cmocka_unit_test(round_trip),
+        cmocka_unit_test(what_is_read), cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(gaps),         cmocka_unit_test(time_is_checked),
+        cmocka_unit_test(cuts),         cmocka_unit_test(round_trip),
     };
     return cmocka_run_group_tests_name("csv", tests, NULL, own_folder_remove);
 }
