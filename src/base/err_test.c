@@ -115,6 +115,10 @@ static void nearest_names(void **state)
     assert_string_equal(weiri_nearest("lgo", names, count), "log");
     assert_string_equal(weiri_nearest("maen", names, count), "mean");
     assert_null(weiri_nearest("kalman", names, count));
+    static const char *const ends[] = {"cuton", "cutoff"};
+    assert_string_equal(weiri_nearest("cutof", ends, 2),
+                        "cutoff"); /* cut short goes before changed */
+    assert_string_equal(weiri_nearest("cutom", ends, 2), "cuton");
     assert_null(weiri_nearest("", names, count));
     assert_null(weiri_nearest(NULL, names, count));
     char wild[500];

@@ -67,6 +67,7 @@ const char *weiri_nearest(const char *found, const char *const *names, size_t co
     size_t allowed = length < 4 ? 1 : length < 6 ? 2 : length / 3;
     size_t least = SIZE_MAX;
     const char *nearest = NULL;
+    bool nearest_begins = false;
     for (size_t i = 0; i < count; i++) {
         size_t size = names[i] != NULL ? strnlen(names[i], NAME_LONGEST + 1) : NAME_LONGEST + 1;
         if (size > NAME_LONGEST) {
@@ -74,13 +75,17 @@ const char *weiri_nearest(const char *found, const char *const *names, size_t co
         }
         size_t edits = distance(found, length, names[i], size);
         bool near = edits <= allowed;
-        if (length >= 3 && size > length && distance(found, length, names[i], length) == 0) {
+        bool begins =
+            length >= 3 && size > length && distance(found, length, names[i], length) == 0;
+        if (begins) {
             size_t missing = 1 + (size - length) / 3;
             edits = missing < edits ? missing : edits;
             near = true;
         }
-        if (near && edits < least) {
+        /* Of two that are as near the one that was cut short: cutof is cutoff rather than cuton. */
+        if (near && (edits < least || (edits == least && begins && !nearest_begins))) {
             least = edits;
+            nearest_begins = begins;
             nearest = names[i];
         }
     }
