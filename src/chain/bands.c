@@ -76,6 +76,7 @@ static size_t
 run_piece(band_run *at, const weiri_tile *in, size_t from, size_t frames, const weiri_tile *out)
 {
     const weiri_stage *stage = at->stage;
+    at->strip = 0; /* each has the size that its turn needs */
     weiri_tile here = gather(at, &(weiri_tile){in->data, frames}, from);
     bool ours = weiri_stage_gathers(stage); /* a strip, that may be written to */
     for (weiri_step *step = stage->first; step != NULL; step = step->next) {

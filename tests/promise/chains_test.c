@@ -192,15 +192,17 @@ static void fused(void **state)
         test_output outputs[2] = {{0}};
         uint64_t own = test_random_next(&random);
         size_t parts[2] = {0};
+        /* a tile of several pieces, and what this machine's cache makes of it */
+        uint64_t tile = i % 5 == 0 ? WEIR_TILE_AUTO : 50 + test_random_below(&random, 300);
         for (int off = 0; off < 2; off++) {
             const weir_plan *plan = NULL;
-            weir_chain *chain = random_chain(NULL, own, WEIR_TILE_AUTO, 1 + (uint64_t)(i % 4),
-                                             off == 0, &spec, &plan);
+            weir_chain *chain =
+                random_chain(NULL, own, tile, 1 + (uint64_t)(i % 4), off == 0, &spec, &plan);
             if (chain == NULL) {
                 break;
             }
             parts[off] = plan->part_count;
-            test_push(chain, &signal, 0, signal.frames, 90, 0, 0, &random, &outputs[off]);
+            test_push(chain, &signal, 0, signal.frames, 400, 0, 0, &random, &outputs[off]);
             check_plan(chain, plan, own, false);
             weir_chain_destroy(chain);
             ran += off;
@@ -214,6 +216,36 @@ static void fused(void **state)
     print_message("%d chains ran, %d of them with fewer edges\n", ran, fewer);
     assert_true(ran > 8);
     assert_true(fewer > 4);
+}
+
+/* Several pieces through strips of which the second is smaller: what is written past it is past the buffer,
+ * for a sanitizer to see, or in the pool of threads. */
+static void pieces_keep_to_their_strips(void **state)
+{
+    (void)state;
+    weir_spec spec = weir_spec_make(WEIR_F64, 30000.0, 399, NULL, NULL);
+    test_signal signal = test_signal_make(spec, 900, 3);
+    test_random random = {3};
+    test_output outputs[2] = {{0}};
+    for (int threads = 1; threads <= 2; threads++) {
+        weir_chain_options options = weir_chain_options_default();
+        options.tile_frames = 300;
+        options.threads = (uint64_t)threads;
+        weir_chain *chain = NULL;
+        const weir_plan *plan = NULL;
+        int node = WEIR_CHAIN_INPUT;
+        test_ok(weir_chain_create(&options, &chain));
+        test_ok(add_link(chain, &links[0], &node));
+        test_ok(add_link(chain, &links[8], &node));
+        test_ok(weir_chain_plan(chain, &spec, &plan));
+        test_push(chain, &signal, 0, signal.frames, 0, 0, 0, &random, &outputs[threads - 1]);
+        check_plan(chain, plan, 0, true);
+        weir_chain_destroy(chain);
+    }
+    test_same(&outputs[0], &outputs[1], "pieces");
+    test_output_free(&outputs[0]);
+    test_output_free(&outputs[1]);
+    free(signal.data);
 }
 
 /* Message-wise: the same bits as tiled, under every policy and limit; held stays within the plan, which is
@@ -517,9 +549,13 @@ static void faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_chains), cmocka_unit_test(fused),
-        cmocka_unit_test(message_wise),  cmocka_unit_test(split),
-        cmocka_unit_test(empty_chain),   cmocka_unit_test(refusals),
+        cmocka_unit_test(random_chains),
+        cmocka_unit_test(fused),
+        cmocka_unit_test(pieces_keep_to_their_strips),
+        cmocka_unit_test(message_wise),
+        cmocka_unit_test(split),
+        cmocka_unit_test(empty_chain),
+        cmocka_unit_test(refusals),
         cmocka_unit_test(faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
