@@ -345,10 +345,23 @@ static weir_err check_size(weiri_reader *reader, edf *e)
         return WEIR_OK;
     }
     if (!weiri_mul((uint64_t)e->records, e->record_bytes, &claimed) || claimed > found) {
-        return weiri_malformed(reader, reader->input.size,
-                               "the file ends here, in record %llu of %lld: each has %llu bytes",
-                               (unsigned long long)(whole + 1), (long long)e->records,
-                               (unsigned long long)e->record_bytes);
+        double whole_s = (double)whole * e->duration_s;
+        if (!weiri_reader_within(reader, whole_s)) {
+            char hint[80] = "";
+            if (whole > 0 && e->duration_s > 0) {
+                snprintf(hint, sizeof hint, "; --duration %.12gs takes the %llu before it", whole_s,
+                         (unsigned long long)whole);
+            }
+            return weiri_malformed(
+                reader, reader->input.size,
+                "the file ends here, in record %llu of %lld: each has %llu bytes%s",
+                (unsigned long long)(whole + 1), (long long)e->records,
+                (unsigned long long)e->record_bytes, hint);
+        }
+        weiri_notice(&reader->notices, "the file is cut: %llu of %lld records are whole",
+                     (unsigned long long)whole, (long long)e->records);
+        e->records = (int64_t)whole;
+        return WEIR_OK;
     }
     if (claimed < found) {
         weiri_notice(&reader->notices, "%llu bytes behind the last record are not read",

@@ -255,7 +255,7 @@ static bool probe(const unsigned char *first, size_t count)
 }
 
 /* The claim of the header against the file: no size that follows from it is used before. */
-static weir_err check_size(weiri_reader *reader, const header *head)
+static weir_err check_size(weiri_reader *reader, header *head)
 {
     uint64_t columns = 1, bytes = weiri_stored_bytes(head->stored);
     bool fits = true;
@@ -276,11 +276,24 @@ static weir_err check_size(weiri_reader *reader, const header *head)
     }
     uint64_t size = reader->input.size;
     if (!reader->input.pipe && size - reader->data_offset < bytes) {
-        return weiri_malformed(
-            reader, size,
-            "the file ends here: %llu frames of %llu values are %llu bytes, found %llu",
-            (unsigned long long)head->shape[0], (unsigned long long)columns,
-            (unsigned long long)bytes, (unsigned long long)(size - reader->data_offset));
+        uint64_t whole = (size - reader->data_offset) / (bytes / head->shape[0]);
+        double rate_hz = reader->options->rate_hz;
+        if (head->fortran || !(rate_hz > 0) ||
+            !weiri_reader_within(reader, (double)whole / rate_hz)) {
+            char hint[80] = "";
+            if (!head->fortran && whole > 0 && rate_hz > 0) {
+                snprintf(hint, sizeof hint, "; --duration %.12gs takes the %llu that are whole",
+                         (double)whole / rate_hz, (unsigned long long)whole);
+            }
+            return weiri_malformed(
+                reader, size,
+                "the file ends here: %llu frames of %llu values are %llu bytes, found %llu%s",
+                (unsigned long long)head->shape[0], (unsigned long long)columns,
+                (unsigned long long)bytes, (unsigned long long)(size - reader->data_offset), hint);
+        }
+        weiri_notice(&reader->notices, "the file is cut: %llu of %llu frames are whole",
+                     (unsigned long long)whole, (unsigned long long)head->shape[0]);
+        head->shape[0] = whole;
     }
     if (!reader->input.pipe && size - reader->data_offset > bytes) {
         weiri_notice(&reader->notices, "%llu bytes behind the array are not read",

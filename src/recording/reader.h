@@ -234,6 +234,10 @@ weir_err weiri_reader_annotate(
  * then the rate, from --rate or from there. */
 void weiri_side_read(weiri_reader *reader, const uint64_t *shape, uint32_t dims);
 weir_err weiri_reader_need_rate(weiri_reader *reader);
+
+/* open(): whether --start and --duration ask for no more than the first whole_s seconds. A file that is shorter
+ * than its header states is refused (what it was is unknown), but for who says that a part will do. */
+bool weiri_reader_within(const weiri_reader *reader, double whole_s);
 /* Their layout() and segment(). Frame `index` of a segment is row first_row + index of the file. */
 void weiri_side_layout(weiri_reader *reader, uint64_t frames);
 weir_err weiri_side_segment(weiri_reader *reader, uint64_t number, bool *ret_any);

@@ -401,6 +401,13 @@ weir_err weiri_reader_select(weiri_reader *reader)
     return err;
 }
 
+bool weiri_reader_within(const weiri_reader *reader, double whole_s)
+{
+    double start_s = isnan(reader->options->start_s) ? 0 : reader->options->start_s;
+    double end_s = start_s + reader->options->duration_s; /* NAN: to the end */
+    return start_s >= 0 && end_s <= whole_s * (1 + 1e-12);
+}
+
 /* ---- time ------------------------------------------------------------------------------------------- */
 
 /* First frame at or after `s`. A hair of a frame is allowed for: 0.1 s at 30 kHz is frame 3000, whatever
