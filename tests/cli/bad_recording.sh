@@ -50,3 +50,5 @@ status 0 "$WEIR" info open.edf --json
 tr -d ' \n' <out | grep -q '"notices":\[".*\]' || fail "no notice of what was lost"
 head -c 150 good.npy >data.npy # cut within the data
 try 4 data.npy data.npy
+status 0 "$WEIR" run c.yaml data.npy --rate 100 --duration 10ms --json # but for a part that is whole
+grep -q "the file is cut" out || fail "no notice of the cut: $(cat out)"
