@@ -182,6 +182,8 @@ uint64_t weiri_stage_out(const weiri_stage *stage, uint64_t frames);
 /* Of a strip, as chosen. Two of them, a band's part of the input and its states are to stay in L2. */
 #define WEIRI_STRIP_BYTES ((uint64_t)64 << 10)
 
+#define WEIRI_BAND_SLACK 0.75 /* a third more than WEIRI_STRIP_BYTES is fine */
+
 /* Of a tile that is chosen: shorter ones spend their time on handing states over. */
 #define WEIRI_TILE_LEAST 64
 

@@ -44,6 +44,17 @@ static bool in_place(const weir_chain *chain, const weiri_stage *stage)
     return parent->children == 1 && parent->output < 0;
 }
 
+static double widest_row(const weir_chain *chain)
+{
+    double widest = (double)weir_spec_frame_bytes(&chain->input);
+    for (int i = 0; i < chain->step_count; i++) {
+        const weiri_step *step = &chain->steps[i];
+        double bytes = (double)weir_spec_frame_bytes(step->in);
+        widest = step->columnwise && bytes > widest ? bytes : widest;
+    }
+    return widest;
+}
+
 static uint64_t choose_tile(weir_chain *chain)
 {
     uint64_t stated = chain->options.tile_frames;
@@ -62,6 +73,13 @@ static uint64_t choose_tile(weir_chain *chain)
         }
     }
     double frames = (double)(working_bytes() - 2 * WEIRI_STRIP_BYTES) / frame_bytes;
+    /* Where L2 is large, rows that one strip holds enough of are not cut into bands for it: 256 channels in
+     * tiles of 496 frames, 11 bands of copies, 80 us a message; 1024 channels, a head and L1, 68 (Xeon, L2 of
+     * 2 MiB). Threads have bands anyway. */
+    double strip = (double)WEIRI_STRIP_BYTES / WEIRI_BAND_SLACK / widest_row(chain);
+    if (chain->options.threads == 1 && strip > WEIRI_TILE_LEAST && frames > strip) {
+        frames = strip;
+    }
     if (!(frames > WEIRI_TILE_LEAST)) {
         return WEIRI_TILE_LEAST;
     }

@@ -14,7 +14,6 @@
 
 #define BAND_STEP  16 /* a cache line of f32 */
 #define BAND_LEAST 16
-#define BAND_SLACK 0.75 /* a third more than WEIRI_STRIP_BYTES is fine */
 
 /* Where a head is applied on the way into a strip, that is no more work than the copy, and strips that stay
  * in L1 cost little. 256 channels: 16 KiB of 64 frames 79 us a message, of 32 85, 8 KiB 80, 64 KiB 80. */
@@ -50,7 +49,7 @@ static bool wants_head(const weir_chain *chain, const weiri_step *head)
 {
     double least = (double)WEIRI_TILE_LEAST * (double)head->frame_bytes;
     return head->shared_bytes > 0 &&
-           (chain->options.threads > 1 || least * BAND_SLACK > (double)WEIRI_STRIP_BYTES);
+           (chain->options.threads > 1 || least * WEIRI_BAND_SLACK > (double)WEIRI_STRIP_BYTES);
 }
 
 static bool joins(const weir_chain *chain, const weiri_step *step)
@@ -172,7 +171,7 @@ static void choose_pieces(const weir_chain *chain, weiri_stage *stage)
         frames = frames < PIECE_FRAMES ? frames : PIECE_FRAMES;
         most = (double)PIECE_BYTES;
     }
-    double pieces = ceil(widest_strip(stage, frames) / most * BAND_SLACK);
+    double pieces = ceil(widest_strip(stage, frames) / most * WEIRI_BAND_SLACK);
     double threads = (double)chain->options.threads;
     pieces = ceil(pieces / threads) * threads;
     uint64_t width = round_up((uint64_t)ceil((double)channels / pieces));
