@@ -22,15 +22,6 @@ static void compute(const weiri_unit *unit, const void *in, void *out, size_t fi
     }
 }
 
-static void process(weiri_unit *unit,
-                    const weiri_tile *in,
-                    size_t *ret_consumed,
-                    weiri_tile *out,
-                    size_t *ret_produced)
-{
-    weiri_elementwise_process(unit, in, ret_consumed, out, ret_produced, compute);
-}
-
 static const weir_setting table[] = {{0}};
 
 const weiri_unit_ops weiri_unit_abs = {
@@ -40,5 +31,6 @@ const weiri_unit_ops weiri_unit_abs = {
              .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .plan = plan,
-    .process = process,
+    .process = weiri_elementwise_process,
+    .compute = compute,
 };

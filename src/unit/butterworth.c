@@ -109,8 +109,7 @@ static void process(weiri_unit *unit,
 {
     const butterworth_settings *settings = unit->settings;
     if (settings->order == 0) {
-        weiri_elementwise_process(unit, in, ret_consumed, out, ret_produced,
-                                  weiri_elementwise_copy);
+        weiri_elementwise_hand_on(unit, in, ret_consumed, out, ret_produced);
     } else {
         weiri_sos_process(unit, in, ret_consumed, out, ret_produced);
     }

@@ -34,15 +34,6 @@ static void compute(const weiri_unit *unit, const void *in, void *out, size_t fi
     }
 }
 
-static void process(weiri_unit *unit,
-                    const weiri_tile *in,
-                    size_t *ret_consumed,
-                    weiri_tile *out,
-                    size_t *ret_produced)
-{
-    weiri_elementwise_process(unit, in, ret_consumed, out, ret_produced, compute);
-}
-
 static const weir_setting table[] = {
     {.name = "min",
      .type = WEIR_SETTING_QUANTITY,
@@ -67,5 +58,6 @@ const weiri_unit_ops weiri_unit_clip = {
              .settings = table},
     .settings_bytes = sizeof(clip_settings),
     .plan = plan,
-    .process = process,
+    .process = weiri_elementwise_process,
+    .compute = compute,
 };

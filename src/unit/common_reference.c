@@ -438,8 +438,7 @@ static void process(weiri_unit *unit,
     const reference_settings *settings = unit->settings;
     const reference_state *state = unit->state;
     if (settings->mode == PASSTHROUGH) {
-        weiri_elementwise_process(unit, in, ret_consumed, out, ret_produced,
-                                  weiri_elementwise_copy);
+        weiri_elementwise_hand_on(unit, in, ret_consumed, out, ret_produced);
         return;
     }
     size_t frames = in->frames < out->frames ? in->frames : out->frames;

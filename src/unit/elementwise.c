@@ -25,7 +25,7 @@ static void compute_dirty(weiri_unit *unit,
                           void *out,
                           size_t first,
                           size_t count,
-                          weiri_elementwise_fn *compute)
+                          weiri_compute_fn *compute)
 {
     bool missing[BLOCK];
     size_t columns = (size_t)weir_spec_columns(unit->in);
@@ -48,8 +48,7 @@ static void compute_dirty(weiri_unit *unit,
     }
 }
 
-void weiri_elementwise_copy(
-    const weiri_unit *unit, const void *in, void *out, size_t first, size_t count)
+static void copy(const weiri_unit *unit, const void *in, void *out, size_t first, size_t count)
 {
     (void)first;
     if (unit->in->dtype == WEIR_F32) {
@@ -59,12 +58,8 @@ void weiri_elementwise_copy(
     }
 }
 
-void weiri_elementwise_process(weiri_unit *unit,
-                               const weiri_tile *in,
-                               size_t *ret_consumed,
-                               weiri_tile *out,
-                               size_t *ret_produced,
-                               weiri_elementwise_fn *compute)
+static size_t
+compute_tile(weiri_unit *unit, const weiri_tile *in, weiri_tile *out, weiri_compute_fn *compute)
 {
     size_t frames = in->frames < out->frames ? in->frames : out->frames;
     size_t count = frames * (size_t)weir_spec_columns(unit->in);
@@ -79,5 +74,23 @@ void weiri_elementwise_process(weiri_unit *unit,
             compute_dirty(unit, from, to, first, some, compute);
         }
     }
-    *ret_consumed = *ret_produced = frames;
+    return frames;
+}
+
+void weiri_elementwise_process(weiri_unit *unit,
+                               const weiri_tile *in,
+                               size_t *ret_consumed,
+                               weiri_tile *out,
+                               size_t *ret_produced)
+{
+    *ret_consumed = *ret_produced = compute_tile(unit, in, out, unit->ops->compute);
+}
+
+void weiri_elementwise_hand_on(weiri_unit *unit,
+                               const weiri_tile *in,
+                               size_t *ret_consumed,
+                               weiri_tile *out,
+                               size_t *ret_produced)
+{
+    *ret_consumed = *ret_produced = compute_tile(unit, in, out, copy);
 }

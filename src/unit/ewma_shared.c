@@ -67,8 +67,7 @@ void weiri_ewma_process(weiri_unit *unit,
     const weiri_ewma_settings *settings = unit->settings;
     ewma_state *state = unit->state;
     if (settings->passthrough) {
-        weiri_elementwise_process(unit, in, ret_consumed, out, ret_produced,
-                                  weiri_elementwise_copy);
+        weiri_elementwise_hand_on(unit, in, ret_consumed, out, ret_produced);
     } else {
         weiri_recurrence_tile(&state->recurrence, unit, in, ret_consumed, out, ret_produced);
     }

@@ -49,15 +49,6 @@ static void compute(const weiri_unit *unit, const void *in, void *out, size_t fi
     }
 }
 
-static void process(weiri_unit *unit,
-                    const weiri_tile *in,
-                    size_t *ret_consumed,
-                    weiri_tile *out,
-                    size_t *ret_produced)
-{
-    weiri_elementwise_process(unit, in, ret_consumed, out, ret_produced, compute);
-}
-
 static const weir_setting table[] = {
     {.name = "exponent",
      .type = WEIR_SETTING_NUMBER,
@@ -75,5 +66,6 @@ const weiri_unit_ops weiri_unit_pow = {
              .settings = table},
     .settings_bytes = sizeof(pow_settings),
     .plan = plan,
-    .process = process,
+    .process = weiri_elementwise_process,
+    .compute = compute,
 };

@@ -51,6 +51,11 @@ typedef struct weiri_unit {
     uint64_t saturated; /* integer outputs that were clipped */
 } weiri_unit;
 
+/* Of a unit with one value in and one out (elementwise.h): computes count values of its dtype; the first is
+ * value number `first` of its tile. out may be in. Values that are not finite may give anything. */
+typedef void
+weiri_compute_fn(const weiri_unit *unit, const void *in, void *out, size_t first, size_t count);
+
 typedef struct weiri_unit_ops {
     size_t ops_size; /* sizeof(weiri_unit_ops) */
     weir_unit_info info;
@@ -78,6 +83,8 @@ typedef struct weiri_unit_ops {
                     size_t *ret_consumed,
                     weiri_tile *out,
                     size_t *ret_produced);
+
+    weiri_compute_fn *compute; /* of process = weiri_elementwise_process; else NULL */
 
     /* As before the first frame (S9). Optional: NULL = no state. */
     void (*reset)(weiri_unit *unit);
