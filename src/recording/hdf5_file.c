@@ -117,8 +117,23 @@ static bool heap_fits(const weiri_hdf5 *h, const unsigned char *from, size_t byt
     return bytes < 16 || memcmp(from, "HEAP", 4) != 0 || number(from + 8, 8) <= h->input->size;
 }
 
-/* A node of the index of chunks: of one that went through no filter libhdf5 1.10 reads as many bytes as the
- * index says, and then takes as many as the shape says. */
+/* An entry of the index of chunks: at a multiple of their shape, and as long as libhdf5 1.10 takes it to be: it
+ * reads as many bytes as the index says, and then uses as many as the shape says. Behind each row of them a
+ * checksum of four bytes may lie. */
+static bool chunk_fits(const weiri_hdf5 *h, const unsigned char *key)
+{
+    uint64_t stored = number(key, 4);
+    for (uint32_t i = 0; i < h->chunk_dims; i++) {
+        if (number(key + 8 + 8 * i, 8) % h->chunk[i] != 0) {
+            return false;
+        }
+    }
+    if (h->chunk_packed && number(key + 4, 4) == 0) {
+        return stored <= 2 * h->chunk_bytes + 4096;
+    }
+    return stored == h->chunk_bytes || stored == h->chunk_bytes + 4;
+}
+
 static bool chunks_fit(const weiri_hdf5 *h, const unsigned char *from, size_t bytes)
 {
     size_t key = 8 + 8 * ((size_t)h->chunk_dims + 1);
@@ -127,10 +142,7 @@ static bool chunks_fit(const weiri_hdf5 *h, const unsigned char *from, size_t by
     }
     uint64_t count = number(from + 6, 2);
     for (uint64_t i = 0; i < count && 24 + i * (key + 8) + key <= bytes; i++) {
-        const unsigned char *at = from + 24 + i * (key + 8);
-        uint64_t stored = number(at, 4);
-        bool plain = !h->chunk_filtered || number(at + 4, 4) != 0;
-        if (plain ? stored != h->chunk_bytes : stored > 2 * h->chunk_bytes + 4096) {
+        if (!chunk_fits(h, from + 24 + i * (key + 8))) {
             return false;
         }
     }

@@ -45,10 +45,10 @@ typedef struct weiri_hdf5 {
     bool dead;               /* an error was met: nothing more is written, and closing succeeds */
     /* Of the dataset that is read, once it is known; 0 = not in chunks. */
     uint32_t chunk_dims;
-    uint64_t chunk_bytes;
-    bool chunk_filtered;
-    bool past_end; /* a read went beyond the file's end */
-    weir_err err;  /* of our own reads and writes */
+    uint64_t chunk_bytes, chunk[WEIR_MAX_DIMS];
+    bool chunk_packed; /* by a filter that changes their size */
+    bool past_end;     /* a read went beyond the file's end */
+    weir_err err;      /* of our own reads and writes */
     char why[300];
     hid_t file;
     /* Between enter and leave: */

@@ -47,6 +47,20 @@ bool weiri_hdf5_plain(hid_t data)
     return good;
 }
 
+/* Whether chunks go through more than what leaves their size as it is: shuffling, checksums. */
+static bool changes_size(hid_t create)
+{
+    bool changes = false;
+    for (int i = 0; i < H5Pget_nfilters(create); i++) {
+        unsigned flags = 0;
+        size_t values = 0;
+        H5Z_filter_t filter =
+            H5Pget_filter2(create, (unsigned)i, &flags, &values, NULL, 0, NULL, NULL);
+        changes = changes || (filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_FLETCHER32);
+    }
+    return changes;
+}
+
 /* One row of chunks stays in libhdf5's cache, so that each is read and unpacked once. */
 weir_err weiri_hdf5_layout(weiri_reader *reader, hdf5_in *in)
 {
@@ -56,15 +70,21 @@ weir_err weiri_hdf5_layout(weiri_reader *reader, hdf5_in *in)
     if (layout == H5D_CHUNKED) {
         hsize_t chunk[H5S_MAX_RANK] = {0};
         uint64_t bytes = in->stored_bytes, across = 1;
-        bool fits = H5Pget_chunk(create, H5S_MAX_RANK, chunk) == (int)in->dims;
+        hsize_t most[H5S_MAX_RANK] = {0};
+        bool fits = H5Pget_chunk(create, H5S_MAX_RANK, chunk) == (int)in->dims &&
+                    H5Sget_simple_extent_dims(in->space, NULL, most) == (int)in->dims;
         for (uint32_t i = 0; fits && i < in->dims; i++) {
-            fits = chunk[i] > 0 && weiri_mul(bytes, chunk[i], &bytes);
+            /* Of a shape that cannot grow chunks are no larger than it. */
+            fits = chunk[i] > 0 && (most[i] == H5S_UNLIMITED || chunk[i] <= most[i]) &&
+                   weiri_mul(bytes, chunk[i], &bytes);
             in->chunk[i] = chunk[i];
             across *= i && fits ? (in->shape[i] + chunk[i] - 1) / chunk[i] : 1;
         }
         fits = fits && weiri_mul(bytes, across, &in->cache_bytes);
         if (!fits || in->cache_bytes > MOST_CACHE) {
-            err = weiri_malformed(reader, 0, "%.80s: a row of its chunks is more than 1 GiB",
+            err = weiri_malformed(reader, 0,
+                                  "%.80s: its chunks do not suit its shape, or a row of them is "
+                                  "more than 1 GiB",
                                   reader->dataset);
         }
         in->filtered = H5Pget_nfilters(create) > 0;
@@ -72,7 +92,8 @@ weir_err weiri_hdf5_layout(weiri_reader *reader, hdf5_in *in)
         in->across = across;
         in->h.chunk_dims = in->dims;
         in->h.chunk_bytes = bytes;
-        in->h.chunk_filtered = in->filtered;
+        in->h.chunk_packed = changes_size(create);
+        memcpy(in->h.chunk, in->chunk, sizeof in->chunk);
     } else if (layout == H5D_COMPACT) {
         uint64_t all = 0;
         if (!weiri_mul(in->columns * in->stored_bytes, in->frames, &all) ||
