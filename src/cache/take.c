@@ -277,6 +277,51 @@ place_first(weir_cache *cache, size_t bytes, weiri_place *ret_place, bool *ret_p
     return ret_place->record != NULL && ret_place->from_heap == 0;
 }
 
+/* Room for a claim that stays: where buffers are cut out of idle bytes, those that are dropped may be the ones that
+ * it was cut from, and the next place would need more than was judged (M2: refused before anything is dropped).
+ * Its part of idle is live meanwhile. Lock held, released between. GO, or why it was given up after all, since
+ * others had come before it. */
+static verdict hold(weir_cache *cache, weiri_place *place, verdict v, uint64_t to_drop)
+{
+    want w = {.bytes = place->from_heap, .buffers = 1};
+    cache->idle -= place->from_idle;
+    cache->live += place->from_idle;
+    cache->live_peak = cache->live > cache->live_peak ? cache->live : cache->live_peak;
+    while (v == DROP || v == WAIT) {
+        cache->pending_buffers++;
+        if (v == DROP) {
+            weiri_cache_drop(cache, to_drop, true);
+        } else {
+            weiri_condition_wait(&cache->less, &cache->lock);
+        }
+        cache->pending_buffers--;
+        v = judge(cache, &w, &to_drop);
+    }
+    if (v == GO) {
+        place->from_idle = 0; /* counted already */
+        return v;
+    }
+    uint64_t back = cancel(cache, place->record);
+    cache->live -= back;
+    cache->idle += back;
+    weiri_condition_wake(&cache->less); /* what it held may be all that another lacks */
+    return v;
+}
+
+/* Without a record nothing is claimed, and what is dropped for records may be what would have served: then the
+ * request may need all that it occupies at most. M2: refused before anything is dropped. */
+static bool fits_at_most(const weir_cache *cache, size_t bytes, uint64_t records)
+{
+    const weiri_policy *policy = cache->policy;
+    if (!policy->ops->cuts) {
+        return true;
+    }
+    uint64_t most = policy->ops->size(policy, bytes);
+    uint64_t stays = weiri_cache_held(cache) - cache->idle;
+    return most <= UINT64_MAX - records &&
+           weiri_cache_fits(stays, most + records, cache->memory_limit);
+}
+
 /* Reserves what must come from the heap for a request, after place_first. Lock held, released between; after
  * each release all is judged anew. */
 static weir_err
@@ -300,6 +345,15 @@ claim(weir_cache *cache, size_t bytes, bool placed, weiri_place *ret_place, bool
         want w = {place.from_heap, place.record == NULL ? book : 0, 1, place.from_idle};
         uint64_t to_drop = 0;
         verdict v = judge(cache, &w, &to_drop);
+        if (place.record == NULL && v == DROP && !fits_at_most(cache, bytes, w.records)) {
+            return refuse(cache, REFUSE_BYTES, place.from_heap);
+        }
+        if (place.record != NULL && (v == DROP || v == WAIT) && cache->policy->ops->cuts) {
+            v = hold(cache, ret_place, v, to_drop);
+            if (v != GO) {
+                return refuse(cache, v, place.from_heap);
+            }
+        }
         if (v == GO && place.record != NULL) {
             return WEIR_OK;
         }
@@ -394,6 +448,10 @@ weir_err weir_cache_take(weir_cache *cache, size_t bytes, weir_buffer **ret_buff
     if (err != WEIR_OK) {
         if (slab) {
             weiri_cache_trim(cache, 0); /* M3: as before the call */
+        }
+        if (cache->idle > cache->cache_limit && cache->policy->ops->excess == NULL) {
+            /* M1: lowered meanwhile, and a part of idle that was claimed has come back */
+            weiri_cache_drop(cache, cache->idle - cache->cache_limit, true);
         }
         weiri_cache_unlock(cache);
         return err;
