@@ -21,6 +21,16 @@ same() {
     cmp -n "$bytes" a.raw b.raw || fail "$part differs from a whole run"
 }
 
+# slowly FILE: its bytes, 1 MiB every tenth of a second.
+slowly() {
+    piece=0
+    while [ $((piece * 1048576)) -lt "$(wc -c <"$1")" ] &&
+        dd if="$1" bs=1048576 skip=$piece count=1 2>/dev/null; do
+        piece=$((piece + 1))
+        sleep 0.1
+    done
+}
+
 ends() {
     ext=$1
     shift
@@ -80,13 +90,19 @@ ends() {
         return 0
     fi
     trap 'umount "$work/disk"; rm -rf "$work"' EXIT
-    status 7 "$WEIR" run "$SPIKE" "$endless" -o "disk/out.$ext" --quiet
+    # 10 MB/s, however fast the machine is: the first flush comes a second after the start.
+    status 0 "$WEIR" run copy.yaml synthetic:channels=64,rate=30000,seconds=3,seed=1 -o in.raw --quiet
+    by_hand="--format raw --dtype f32 --channels-in-file 64 --rate 30000"
+    got=0
+    # shellcheck disable=SC2086 # words
+    slowly in.raw | "$WEIR" run copy.yaml - $by_hand -o "disk/out.$ext" --quiet >out 2>err || got=$?
+    [ $got -eq 7 ] || fail "full disk: exit status $got: $(cat err)"
     [ "$(wc -l <err)" -eq 1 ] || fail "not one line: $(cat err)"
     grep -q "No space left on device; stopped after frame .*; kept as far as it goes: disk/out.$ext.part" err ||
         fail "full disk: $(cat err)"
     count=$(frames "disk/out.$ext.part" "$@")
     [ "${count:-0}" -gt 0 ] || fail "full disk: nothing can be read: $(ls -l disk)"
-    status 0 "$WEIR" run "$SPIKE" synthetic:channels=64,rate=30000,seconds=$((count / 100 + 2)),seed=1 \
-        -o "whole.$ext" --quiet
+    # shellcheck disable=SC2086 # words
+    status 0 "$WEIR" run copy.yaml in.raw $by_hand --duration $((count / 30000 + 1))s -o "whole.$ext" --quiet
     same "disk/out.$ext.part" "whole.$ext" "$count" "$@"
 }

@@ -5,5 +5,5 @@ if ! "$WEIR" --version | grep -q "^  hdf5  *read"; then
     echo "skipped: this build is without HDF5"
     exit 77
 fi
-disk_mib=16 # more than a fast machine fills before the first flush, a second after the start
+disk_mib=16 # more than is filled before the first flush
 ends h5 
