@@ -48,8 +48,10 @@ typedef struct weir_cache_options {
  *
  * Which policy? `fit` charges what is asked and no more, for any heap: right where buffers are taken once,
  * as a chain does. `pages` where they come and go in sizes that change; it charges by granules (up to
- * 2 MiB). On the stall stream (live peak 234 MiB; bench/alloc_stream.c) at a limit of 16 MiB fit takes
- * 5.5 s and holds 250 MiB, pages 1.9 s and 238; without a limit fit holds 1857 MiB, pages 244. */
+ * 2 MiB). By `weir trace` on the stall stream (tests/cli/trace_auto.sh): without a limit `pages` holds 230 MiB
+ * where 228.5 are live, `fit` 838; both serve 0.99 of the takes from a cache_limit of 6 MiB on. Timed
+ * (bench/alloc_stream.c) at 16 MiB fit took 5.5 s and pages 1.9.
+ */
 WEIR_API weir_cache_options weir_cache_options_default(void);
 
 /* Makes a cache. WEIR_E_USAGE: unknown policy, or a heap that it cannot serve. WEIR_E_NOMEM,
