@@ -253,6 +253,7 @@ int info_command(int argc, char **argv)
     if (status >= 0)
         return status;
     weir_source *source = NULL;
+    options_of.input.recording.one_rate = true; /* a look at it needs no choice first */
     weir_err err = weir_recording_open(options_of.path, &options_of.input.recording, &source);
     if (err != WEIR_OK)
         return cli_fail_weir(err);

@@ -26,6 +26,7 @@ typedef struct weir_recording_options {
     double duration_s;         /* NAN = to the end */
     double gap_tolerance_s;    /* S4 */
     bool counts;               /* stored counts instead of physical values */
+    bool one_rate;             /* of channels that differ in rate those of the first one's */
     const char *dataset;       /* hdf5: "/group/name"; NULL = behind the path, or the only one */
 } weir_recording_options;
 

@@ -276,6 +276,27 @@ static void list_rates(const weiri_reader *reader, char *text, size_t size)
     }
 }
 
+/* Only the picked channels of that rate. */
+static weir_err pick_rate(weiri_reader *reader, double rate_hz, const char *rates)
+{
+    uint32_t *order = NULL;
+    uint64_t kept = 0;
+    weir_err err = weiri_reader_get(reader, reader->pick_count, sizeof *order, &order);
+    for (uint64_t i = 0; err == WEIR_OK && i < reader->pick_count; i++) {
+        uint64_t number = channel_at(reader, i);
+        if (reader->channels[number].rate_hz == rate_hz) {
+            order[kept++] = (uint32_t)number;
+        }
+    }
+    if (err == WEIR_OK) {
+        weiri_notice(&reader->notices,
+                     "channels of other rates are left out here; --channels selects: %s", rates);
+        reader->picks = order;
+        reader->pick_count = kept;
+    }
+    return err;
+}
+
 static weir_err one_rate(weiri_reader *reader, double *ret_rate)
 {
     if (reader->channels == NULL) {
@@ -283,17 +304,19 @@ static weir_err one_rate(weiri_reader *reader, double *ret_rate)
         return WEIR_OK;
     }
     double rate = reader->channels[channel_at(reader, 0)].rate_hz;
+    *ret_rate = rate;
     for (uint64_t i = 1; i < reader->pick_count; i++) {
         if (reader->channels[channel_at(reader, i)].rate_hz != rate) {
             char text[640];
             list_rates(reader, text, sizeof text);
-            return weiri_fail(WEIR_E_USAGE,
-                              "%s: channels of different rates must be selected apart by "
-                              "--channels: %s",
-                              reader->path, text);
+            return reader->options->one_rate
+                       ? pick_rate(reader, rate, text)
+                       : weiri_fail(WEIR_E_USAGE,
+                                    "%s: channels of different rates must be selected apart by "
+                                    "--channels: %s",
+                                    reader->path, text);
         }
     }
-    *ret_rate = rate;
     return WEIR_OK;
 }
 

@@ -20,6 +20,13 @@ line segments "6: 0 s \\+ 1 s, 2 s \\+ 1 s, 4 s \\+ 6 s, \\.\\.\\."
 line gaps "5, the longest 3 s"
 line start "2009-12-10T12:44:02"
 line events "1: 0 s RECORD START"
+info "$files/edf/sleepedf_short_psg.edf"
+line rate "100 Hz"
+line channels "3: EEG Fpz-Cz, EEG Pz-Oz, EOG horizontal"
+line notices "channels of other rates are left out here; --channels selects: 100 Hz: 0-2; 1 Hz: 3-6"
+info "$files/edf/sleepedf_short_psg.edf" --channels 3-6
+line rate "1 Hz"
+line notices none
 info "$files/edf/mne_test.edf"
 line gaps 0
 line events "5: 0 s start, 0.1344 s type A, 0.3904 s type A, \\.\\.\\."
