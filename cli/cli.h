@@ -120,6 +120,20 @@ double cli_option_quantity(struct argp_state *state,
                            weir_quantity kind,
                            double least);
 
+/* group.c: commands under a command. */
+#define CLI_MEMBERS_MAX 8
+typedef struct cli_member {
+    const char *name; /* NULL ends the list */
+    int (*function)(int argc, char **argv);
+    const char *summary;
+} cli_member;
+typedef struct cli_group {
+    const char *name;
+    const char *usage; /* what follows the command's name */
+    cli_member members[CLI_MEMBERS_MAX];
+} cli_group;
+int cli_group_command(const cli_group *group, int argc, char **argv);
+
 /* argp_parse, that ends the program on --help and wrong options; while cli_docs is set it prints the
  * options there as roff instead. >= 0: the command ends with that status. */
 int cli_parse(const struct argp *argp, int argc, char **argv, void *input);

@@ -400,55 +400,14 @@ static int tune_command(int argc, char **argv)
 
 /* ---- the command -------------------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    int (*function)(int argc, char **argv);
-    const char *summary;
-} commands[] = {
-    {"record", record_command, "takes and gives of a run into a file"},
-    {"replay", replay_command, "what they become under a policy and limit"},
-    {"tune", tune_command, "which cache_limit a hit rate needs"},
-};
-#define COMMANDS (sizeof commands / sizeof commands[0])
-
-static int print_help(FILE *file, int status)
-{
-    fprintf(file, "%sUsage:%s weir trace COMMAND [OPTION...] FILE\n\n%sCommands:%s\n",
-            cli_bold(file), cli_plain(file), cli_bold(file), cli_plain(file));
-    for (size_t i = 0; i < COMMANDS; i++)
-        fprintf(file, "  %s%-7s%s %s\n", cli_bold(file), commands[i].name, cli_plain(file),
-                commands[i].summary);
-    fputs("\nweir trace COMMAND --help lists the options of a command.\n", file);
-    return file == stdout ? cli_finish(status) : status;
-}
+static const cli_group trace = {
+    "trace",
+    "[OPTION...] FILE",
+    {{"record", record_command, "takes and gives of a run into a file"},
+     {"replay", replay_command, "what they become under a policy and limit"},
+     {"tune", tune_command, "which cache_limit a hit rate needs"}}};
 
 int trace_command(int argc, char **argv)
 {
-    const char *names[COMMANDS];
-    const char *name = argc > 1 ? argv[1] : NULL;
-    for (size_t i = 0; i < COMMANDS; i++) {
-        names[i] = commands[i].name;
-        if (cli_docs == NULL && (name == NULL || strcmp(name, names[i]) != 0))
-            continue;
-        char *shown = cli_text("weir trace %s", names[i]);
-        char **arguments = cli_alloc((size_t)argc + 1, sizeof *arguments);
-        arguments[0] = shown;
-        for (int j = 2; j < argc; j++)
-            arguments[j - 1] = argv[j];
-        int status = commands[i].function(argc > 1 ? argc - 1 : 1, arguments);
-        free(arguments);
-        free(shown);
-        if (cli_docs == NULL)
-            return status;
-    }
-    if (cli_docs != NULL)
-        return 0;
-    if (name == NULL)
-        return print_help(stderr, 2);
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-?") == 0 || strcmp(name, "-h") == 0)
-        return print_help(stdout, 0);
-    const char *nearest = cli_nearest(name, names, COMMANDS);
-    return cli_fail(2, "no command 'trace %s'; %s%s", name,
-                    nearest != NULL ? "did you mean " : "there are record, replay and tune",
-                    nearest != NULL ? nearest : "");
+    return cli_group_command(&trace, argc, argv);
 }
