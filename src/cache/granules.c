@@ -137,7 +137,10 @@ void weiri_granules_mark(weiri_pages *p,
     weiri_granule *granule = weiri_granule_of(p, space, weiri_run_start(run));
     weiri_granule *last = weiri_granule_of(p, space, weiri_run_end(run) - 1);
     for (; granule <= last; granule++) {
-        granule->state = granule->state == from ? (uint16_t)to : granule->state;
+        if (granule->state ==
+            from) { /* no write elsewhere: who commits beside reads without the lock */
+            granule->state = (uint16_t)to;
+        }
     }
 }
 

@@ -310,16 +310,16 @@ static verdict hold(weir_cache *cache, weiri_place *place, verdict v, uint64_t t
 
 /* Without a record nothing is claimed, and what is dropped for records may be what would have served: then the
  * request may need all that it occupies at most. M2: refused before anything is dropped. */
-static bool fits_at_most(const weir_cache *cache, size_t bytes, uint64_t records)
+static bool fits_at_most(const weir_cache *cache, size_t bytes)
 {
     const weiri_policy *policy = cache->policy;
     if (!policy->ops->cuts) {
         return true;
     }
-    uint64_t most = policy->ops->size(policy, bytes);
+    uint64_t most = policy->ops->size(policy, bytes); /* the policy's own book-keeping is in it */
+    uint64_t slab = cache->records.free_count < policy->ops->records ? cache->slab_charged : 0;
     uint64_t stays = weiri_cache_held(cache) - cache->idle;
-    return most <= UINT64_MAX - records &&
-           weiri_cache_fits(stays, most + records, cache->memory_limit);
+    return most <= UINT64_MAX - slab && weiri_cache_fits(stays, most + slab, cache->memory_limit);
 }
 
 /* Reserves what must come from the heap for a request, after place_first. Lock held, released between; after
@@ -345,7 +345,7 @@ claim(weir_cache *cache, size_t bytes, bool placed, weiri_place *ret_place, bool
         want w = {place.from_heap, place.record == NULL ? book : 0, 1, place.from_idle};
         uint64_t to_drop = 0;
         verdict v = judge(cache, &w, &to_drop);
-        if (place.record == NULL && v == DROP && !fits_at_most(cache, bytes, w.records)) {
+        if (place.record == NULL && v == DROP && !fits_at_most(cache, bytes)) {
             return refuse(cache, REFUSE_BYTES, place.from_heap);
         }
         if (place.record != NULL && (v == DROP || v == WAIT) && cache->policy->ops->cuts) {

@@ -107,7 +107,7 @@ static void traffic_under_moving_limits(void **state)
 static void what_is_dropped_is_not_what_serves(void **state)
 {
     (void)state;
-    static const uint64_t seeds[] = {33502114, 60303782, 73704616, 93805867};
+    static const uint64_t seeds[] = {33502114, 60303782, 73704616, 93805867, 233331};
     for (size_t i = 0; i < sizeof seeds / sizeof seeds[0]; i++) {
         traffic("pages", seeds[i]);
     }
