@@ -82,7 +82,7 @@ run_piece(band_run *at, const weiri_tile *in, size_t from, size_t frames, const 
     for (weiri_step *step = stage->first; step != NULL; step = step->next) {
         bool last = step == stage->last;
         weiri_tile there = {NULL, here.frames};
-        if (last && stage->bands == 1) {
+        if (last && !weiri_stage_gathers(stage)) {
             there = *out;
         } else if (ours && weiri_step_in_place(step)) {
             there.data = here.data;
@@ -97,7 +97,7 @@ run_piece(band_run *at, const weiri_tile *in, size_t from, size_t frames, const 
         here = (weiri_tile){there.data, produced};
         ours = true;
     }
-    if (stage->bands > 1) {
+    if (weiri_stage_gathers(stage)) { /* so that each step has room for all, whatever is left in out */
         scatter(at, &here, out);
     }
     return here.frames;

@@ -275,7 +275,7 @@ void weiri_stage_strips(const weiri_stage *stage, uint64_t ret_bytes[2])
     bool ours = weiri_stage_gathers(stage);
     for (const weiri_step *step = stage->first; step != NULL; step = step->next) {
         frames = weiri_frames_out(frames, step->frames_per_output);
-        bool direct = step == stage->last && stage->bands == 1;
+        bool direct = step == stage->last && !weiri_stage_gathers(stage);
         if (!direct && !(ours && weiri_step_in_place(step))) {
             uint64_t bytes = frames * weir_spec_frame_bytes(&step->band_out[0]);
             ret_bytes[strip] = bytes > ret_bytes[strip] ? bytes : ret_bytes[strip];
