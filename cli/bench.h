@@ -50,7 +50,7 @@ typedef struct bench_job {
     uint64_t threads, tile;    /* 0 = weir's own choice */
     bool one_by_one;           /* neighbours are not fused */
     size_t walk;               /* values of input that are gone through; 0 = BENCH_RING messages */
-    bool thread_time;          /* of the processor, not the clock's: for pushes longer than a time slice */
+    bool thread_time; /* of the processor, not the clock's: for pushes longer than a time slice */
 } bench_job;
 
 /* What a measurement said of a push, ns. */

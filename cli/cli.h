@@ -165,7 +165,7 @@ typedef struct cli_job {
     weir_chain_options chain_options;
     const char *output_format;
     const char *report_path;
-    const char *trace_path; /* the cache's takes and gives go there; NULL = nowhere */
+    const char *trace_path;            /* the cache's takes and gives go there; NULL = nowhere */
     bool force, quiet, json, planning; /* planning: nothing will be written */
     cli_lengths *lengths;
     weir_chain *chain;

@@ -68,7 +68,8 @@ void cli_plan_print(const cli_job *job, FILE *file)
     cli_table_print(table, file);
     cli_table_destroy(table);
     if (is_fused(plan))
-        fprintf(file, "a fused unit hands on to the next piece by piece, without an edge between\n");
+        fprintf(file,
+                "a fused unit hands on to the next piece by piece, without an edge between\n");
     if (plan->whole_messages)
         fprintf(file,
                 "message by message, at the fullest moment of the longest; what is given back is "

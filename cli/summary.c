@@ -72,8 +72,7 @@ static void print_memory(const cli_job *job, const cli_result *result, FILE *fil
             (unsigned long long)stats->hits, (unsigned long long)stats->misses,
             (unsigned long long)stats->evictions, (unsigned long long)stats->refusals);
     if (stats->auto_limit_bytes > 0)
-        fprintf(file, "  cache_limit  auto: %s\n",
-                cli_bytes(stats->auto_limit_bytes, a, sizeof a));
+        fprintf(file, "  cache_limit  auto: %s\n", cli_bytes(stats->auto_limit_bytes, a, sizeof a));
     if (report->rss_peak_bytes > 0)
         fprintf(
             file, "  RSS          %s before, %s at its peak: grew by %s\n",

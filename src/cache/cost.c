@@ -50,8 +50,7 @@ void weiri_cost_keep(weir_cache *cache, uint64_t buffers)
     uint64_t a_slab = (WEIRI_SLAB_BYTES - sizeof(weiri_slab)) / sizeof(weiri_record);
     weiri_lock_take(&cache->lock);
     const weiri_records *records = &cache->records;
-    uint64_t most =
-        records->used_count + records->free_count + slabs_for(cache, buffers) * a_slab;
+    uint64_t most = records->used_count + records->free_count + slabs_for(cache, buffers) * a_slab;
     cache->max_buffers = most < cache->max_buffers ? most : cache->max_buffers;
     weiri_lock_give(&cache->lock);
 }

@@ -194,7 +194,8 @@ static void the_stall_stream_holds_what_is_live(void **state)
 {
     (void)state;
     uint64_t seed = testing_seed("stall");
-    for (int i = 0; i < 20; i++) { /* one in ten was above, when stacks were joined only where needed */
+    for (int i = 0; i < 20;
+         i++) { /* one in ten was above, when stacks were joined only where needed */
         stall_stream(testing_random(&seed));
     }
 }

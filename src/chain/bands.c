@@ -97,7 +97,8 @@ run_piece(band_run *at, const weiri_tile *in, size_t from, size_t frames, const 
         here = (weiri_tile){there.data, produced};
         ours = true;
     }
-    if (weiri_stage_gathers(stage)) { /* so that each step has room for all, whatever is left in out */
+    if (weiri_stage_gathers(
+            stage)) { /* so that each step has room for all, whatever is left in out */
         scatter(at, &here, out);
     }
     return here.frames;

@@ -11,8 +11,8 @@
 #define EACH(name, type, expression, ...)                                                          \
     void WEIRI_K(name)(const type *in, type *out, size_t count, ##__VA_ARGS__)                     \
     {                                                                                              \
-        WEIRI_INDEPENDENT WEIRI_UNROLL                                                             \
-        for (size_t i = 0; i < count; i++) {                                                       \
+        WEIRI_INDEPENDENT WEIRI_UNROLL for (size_t i = 0; i < count; i++)                          \
+        {                                                                                          \
             type x = in[i];                                                                        \
             out[i] = (expression);                                                                 \
         }                                                                                          \

@@ -5,7 +5,7 @@
 #include "kernel/kernel.h"
 
 #define WEIRI_TEXT2(a) #a
-#define WEIRI_TEXT(a) WEIRI_TEXT2(a)
+#define WEIRI_TEXT(a)  WEIRI_TEXT2(a)
 
 extern const weiri_kernels WEIRI_JOIN(weiri_kernels, WEIRI_LEVEL);
 const weiri_kernels WEIRI_JOIN(weiri_kernels, WEIRI_LEVEL) = {
