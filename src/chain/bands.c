@@ -226,6 +226,24 @@ static void do_pieces(weir_chain *chain, weiri_pool_fn run, tile_run *at, int pi
     }
 }
 
+/* The most of these frames that there is room for what comes of them: then all of it is taken. One always fits. */
+static size_t frames_for_room(const weiri_stage *stage, size_t frames, size_t room)
+{
+    if (frames <= 1 || weiri_stage_out(stage, frames) <= room) {
+        return frames;
+    }
+    size_t fits = 1, too_many = frames; /* what comes out never falls as frames grow */
+    while (too_many - fits > 1) {
+        size_t middle = fits + (too_many - fits) / 2;
+        if (weiri_stage_out(stage, middle) <= room) {
+            fits = middle;
+        } else {
+            too_many = middle;
+        }
+    }
+    return fits;
+}
+
 void weiri_stage_process(weir_chain *chain,
                          weiri_stage *stage,
                          const weiri_tile *in,
@@ -246,10 +264,7 @@ void weiri_stage_process(weir_chain *chain,
         step->ops->process(&step->units[0], in, ret_consumed, out, ret_produced);
         return;
     }
-    /* No more than there is room for what comes of it: then all of it is taken. One frame always fits. */
-    while (at.in.frames > 1 && weiri_stage_out(stage, at.in.frames) > out->frames) {
-        at.in.frames--;
-    }
+    at.in.frames = frames_for_room(stage, in->frames, out->frames);
     if (stage->head != NULL) {
         do_pieces(chain, some_shared, &at, (int)chain->options.threads);
     }

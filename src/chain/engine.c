@@ -32,7 +32,7 @@ uint64_t weiri_chain_unfinished(const weir_chain *chain, const weiri_step *step)
     return step->unfinished + (held ? step->ops->unfinished(&step->units[0]) : 0);
 }
 
-/* S4, S9: as for a first frame, unless the unit holds over gaps. */
+/* S4, S9: as for a first frame, unless the unit holds over gaps. A stage's head has no memory. */
 static void reset_stage(weir_chain *chain, weiri_stage *stage, bool gap)
 {
     for (weiri_step *step = stage->first; step != NULL; step = step->next) {

@@ -140,8 +140,9 @@ static void note_idle(weir_chain *chain)
     if (part != NULL && part->used_bytes < part->bytes) {
         weir_cache_stats stats = {.stats_size = sizeof stats};
         weir_cache_stats_read(chain->cache, &stats);
-        part->used_bytes =
-            stats.idle_bytes > part->used_bytes ? stats.idle_bytes : part->used_bytes;
+        /* More may be kept, in the room that shorter messages leave of other parts. */
+        uint64_t idle = stats.idle_bytes < part->bytes ? stats.idle_bytes : part->bytes;
+        part->used_bytes = idle > part->used_bytes ? idle : part->used_bytes;
     }
 }
 

@@ -27,7 +27,10 @@ uint64_t weiri_pool_bytes(uint64_t threads);
  * system gives no more threads. */
 weir_err weiri_pool_create(uint64_t threads, void *memory, weiri_pool **ret_pool);
 
-/* Does all pieces (at most 65535), in any order, and returns when all are done. One call at a time. */
+/* Pieces of one call: the ticket has 16 bits for them. */
+#define WEIRI_PIECES_MOST 65535
+
+/* Does all pieces (at most WEIRI_PIECES_MOST), in any order, and returns when all are done. One call at a time. */
 void weiri_pool_run(weiri_pool *pool, weiri_pool_fn run, void *user, int pieces);
 
 /* Ends the threads; the memory is the caller's again. NULL is ignored. */

@@ -125,7 +125,8 @@ weir_err weiri_chain_stages(weir_chain *chain)
 
 uint64_t weiri_frames_out(uint64_t frames, double frames_per_output)
 {
-    double most = ceil((double)frames / frames_per_output - 1e-9);
+    /* Not rounded first: a bin that is shorter than a part of the tile by 1e-12 has two ends in it some day. */
+    double most = ceil((double)frames / frames_per_output);
     return most < 1.0 ? 1 : most > 0x1p40 ? UINT64_C(1) << 40 : (uint64_t)most;
 }
 
@@ -175,7 +176,9 @@ static void choose_pieces(const weir_chain *chain, weiri_stage *stage)
     double threads = (double)chain->options.threads;
     pieces = ceil(pieces / threads) * threads;
     uint64_t width = round_up((uint64_t)ceil((double)channels / pieces));
+    uint64_t least = round_up((channels + WEIRI_PIECES_MOST - 1) / WEIRI_PIECES_MOST);
     width = width < BAND_LEAST ? BAND_LEAST : width;
+    width = width < least ? least : width;
     stage->band_channels = width < channels ? width : channels;
     stage->piece_frames = (size_t)frames;
 }
