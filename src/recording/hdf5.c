@@ -13,6 +13,7 @@
 
 #define CONVERT_BYTES  (64u * 1024u)
 #define MOST_OBJECTS   10000
+#define MOST_NESTED    32
 #define SHOWN_DATASETS 8
 
 /* ---- which dataset -------------------------------------------------------------------------------------- */
@@ -21,6 +22,7 @@ typedef struct search {
     weiri_reader *reader;
     const hdf5_in *in;
     uint64_t objects, found;
+    weir_err err;
     char names[SHOWN_DATASETS][80];
 } search;
 
@@ -43,8 +45,25 @@ static bool is_signal(hid_t file, const char *name)
 static herr_t visit(hid_t file, const char *name, const H5O_info_t *info, void *user)
 {
     search *all = user;
+    size_t depth = 0;
     if (++all->objects > MOST_OBJECTS) {
         return 1;
+    }
+    for (const char *next = name; *next; next++) {
+        depth += *next == '/';
+    }
+    /* A group that damage has put into itself, where libhdf5 goes down until its stack ends: what states to
+     * be linked once it does not remember. */
+    if (depth > MOST_NESTED) {
+        all->err =
+            weiri_malformed(all->reader, info->addr,
+                            "%.80s...: groups lie %zu deep, %d at most: one lies within itself",
+                            name, depth, MOST_NESTED);
+        return -1;
+    }
+    if (info->type == H5O_TYPE_GROUP && strcmp(name, ".") != 0) {
+        all->err = weiri_hdf5_object(all->reader, all->in, file, name);
+        return all->err == WEIR_OK ? 0 : -1;
     }
     if (info->type == H5O_TYPE_DATASET && weiri_hdf5_sound(all->reader, all->in, file, name) &&
         is_signal(file, name)) {
@@ -68,8 +87,11 @@ static weir_err choose(weiri_reader *reader, hdf5_in *in)
         reader->dataset = "/data";
         return WEIR_OK;
     }
-    if (H5Ovisit2(in->h.file, H5_INDEX_NAME, H5_ITER_NATIVE, visit, &all, H5O_INFO_BASIC) < 0 &&
-        all.found == 0) {
+    herr_t done = H5Ovisit2(in->h.file, H5_INDEX_NAME, H5_ITER_NATIVE, visit, &all, H5O_INFO_BASIC);
+    if (all.err != WEIR_OK) {
+        return all.err;
+    }
+    if (done < 0 && all.found == 0) {
         return weiri_hdf5_fail(&in->h, WEIR_E_RECORDING, "its objects cannot be listed");
     }
     if (all.found == 1) {
@@ -174,7 +196,7 @@ static weir_err open_dataset(weiri_reader *reader, hdf5_in *in)
         err = choose(reader, in);
     }
     if (err == WEIR_OK) {
-        err = weiri_hdf5_object(reader, in, in->h.file, reader->dataset);
+        err = weiri_hdf5_path(reader, in, reader->dataset);
     }
     if (err != WEIR_OK) {
         return err;

@@ -8,9 +8,11 @@
 #include "recording/hdf5_read.h"
 
 #ifdef WEIRI_HDF5
+#include <stdio.h>
 #include <string.h>
 
 #define MOST_MESSAGES 10000
+#define MOST_SHARED   8
 #define MOST_PIECES   64
 #define MOST_DEPTH    8
 #define MOST_DIMS     33
@@ -20,6 +22,7 @@ enum {
     MESSAGE_TYPE = 0x03,
     MESSAGE_OLD_FILL = 0x04,
     MESSAGE_FILL = 0x05,
+    MESSAGE_LINK = 0x06,
     MESSAGE_LAYOUT = 0x08,
     MESSAGE_FILTERS = 0x0b,
     MESSAGE_ATTRIBUTE = 0x0c,
@@ -203,6 +206,7 @@ static bool space_fits(rest *in, uint64_t *ret_points)
 /* Its parts, one behind the other, and whether its values are there. */
 typedef struct attribute {
     size_t name, name_bytes, values; /* from the message's begin */
+    rest type;                       /* where it is shared: what says where it lies; else nothing */
 } attribute;
 
 static bool attribute_fits(rest in, attribute *ret)
@@ -230,6 +234,7 @@ static bool attribute_fits(rest in, attribute *ret)
     /* A type or space that lies elsewhere is an object of its own. */
     uint64_t one = 1, points = 0, all = 0;
     bool type_shared = head[0] > 1 && (head[1] & 1), space_shared = head[0] > 1 && (head[1] & 2);
+    ret->type = type_shared ? parts[1] : (rest){0};
     return (type_shared || type_fits(&parts[1], 0, &one)) &&
            (space_shared || space_fits(&parts[2], &points)) && weiri_mul(one, points, &all) &&
            (type_shared || all <= in.left);
@@ -309,6 +314,29 @@ static bool fill_fits(rest in, bool old)
     return !stated || (bytes && (number(bytes, 4) > INT32_MAX || take(&in, number(bytes, 4))));
 }
 
+/* A link that lies within a group's header. */
+static bool link_fits(rest in)
+{
+    const unsigned char *head = take(&in, 2);
+    if (head == NULL || head[0] != 1) {
+        return false;
+    }
+    const unsigned char *kind = head[1] & 8 ? take(&in, 1) : NULL;
+    size_t width = (size_t)1 << (head[1] & 3);
+    bool there = (kind || !(head[1] & 8)) && (!(head[1] & 4) || take(&in, 8)) &&
+                 (!(head[1] & 16) || take(&in, 1));
+    const unsigned char *bytes = there ? take(&in, width) : NULL;
+    uint64_t name = bytes ? number(bytes, width) : 0;
+    if (name == 0 || !take(&in, name)) {
+        return false;
+    }
+    if (kind == NULL || kind[0] == 0) {
+        return take(&in, 8) != NULL;
+    }
+    bytes = take(&in, 2);
+    return bytes && take(&in, number(bytes, 2));
+}
+
 static bool message_fits(unsigned kind, bool shared, rest in, uint64_t *type, uint64_t *element)
 {
     static const unsigned char least[] = {[0x02] = 2,  [0x0a] = 2,  [0x0d] = 1, [0x0e] = 14,
@@ -316,7 +344,7 @@ static bool message_fits(unsigned kind, bool shared, rest in, uint64_t *type, ui
     uint64_t ignored = 0;
     attribute parts;
     if (shared) {
-        return in.left >= 10;
+        return in.left >= 10 && kind != MESSAGE_ATTRIBUTE && kind != MESSAGE_CONTINUES;
     }
     switch (kind) {
     case MESSAGE_SPACE:
@@ -326,6 +354,8 @@ static bool message_fits(unsigned kind, bool shared, rest in, uint64_t *type, ui
     case MESSAGE_OLD_FILL:
     case MESSAGE_FILL:
         return fill_fits(in, kind == MESSAGE_OLD_FILL);
+    case MESSAGE_LINK:
+        return link_fits(in);
     case MESSAGE_LAYOUT:
         return layout_fits(in, element);
     case MESSAGE_FILTERS:
@@ -349,6 +379,8 @@ typedef struct header {
     unsigned extra; /* bytes of a message's creation order */
     size_t pieces;
     uint64_t messages, type, element; /* the latter in bytes; 0 = not said */
+    size_t shared_count;
+    uint64_t shared[MOST_SHARED]; /* headers of types that lie elsewhere */
     piece list[MOST_PIECES];
 } header;
 
@@ -382,6 +414,42 @@ add_piece(const weiri_hdf5_view *in, header *all, const unsigned char *body, siz
     return true;
 }
 
+/* What says that a type lies elsewhere: version, kind, where; the first version has more in between. */
+static bool add_shared(const weiri_hdf5_view *in, header *all, rest body)
+{
+    const unsigned char *head = take(&body, 2);
+    if (head && head[0] == 3 && head[1] == 1) {
+        return body.left >= 8; /* a table of the whole file's: not a header */
+    }
+    const unsigned char *where = head && (head[0] != 1 || take(&body, 14)) ? take(&body, 8) : NULL;
+    uint64_t at = where ? number(where, 8) : UINT64_MAX;
+    if (at > INT64_MAX) {
+        return false;
+    }
+    for (size_t i = 0; i < all->shared_count; i++) {
+        if (all->shared[i] == in->base + at) {
+            return true;
+        }
+    }
+    if (all->shared_count == MOST_SHARED) {
+        return false;
+    }
+    all->shared[all->shared_count++] = in->base + at;
+    return true;
+}
+
+/* Types that lie elsewhere, of a message that fits. */
+static bool
+note_shared(const weiri_hdf5_view *in, header *all, unsigned kind, bool shared, rest body)
+{
+    attribute parts;
+    if (shared) {
+        return kind != MESSAGE_TYPE || add_shared(in, all, body);
+    }
+    return kind != MESSAGE_ATTRIBUTE || !attribute_fits(body, &parts) || parts.type.at == NULL ||
+           add_shared(in, all, parts.type);
+}
+
 /* Goes through a piece. With a name: *ret_at is where the values of the attribute of that name lie, once it is
  * met. */
 static bool
@@ -404,6 +472,7 @@ look_through(weiri_hdf5_view *in, header *all, piece where, const char *name, ui
         attribute parts;
         if (body == NULL ||
             !message_fits(kind, shared, (rest){body, bytes}, &all->type, &all->element) ||
+            !note_shared(in, all, kind, shared, (rest){body, bytes}) ||
             (kind == MESSAGE_CONTINUES && !add_piece(in, all, body, bytes))) {
             return false;
         }
@@ -419,11 +488,20 @@ look_through(weiri_hdf5_view *in, header *all, piece where, const char *name, ui
 
 static bool address_of(hid_t object, const char *name, uint64_t *ret_at)
 {
-    H5O_info_t info;
+    H5O_info_t info = {.addr = HADDR_UNDEF};
     herr_t err = name ? H5Oget_info_by_name2(object, name, &info, H5O_INFO_BASIC, H5P_DEFAULT)
                       : H5Oget_info2(object, &info, H5O_INFO_BASIC);
     *ret_at = info.addr;
     return err >= 0 && info.addr <= INT64_MAX;
+}
+
+/* Where the superblock says that the root lies: libhdf5 does not say it of a header that it cannot read. */
+static bool root_address(weiri_hdf5_view *in, uint64_t *ret_at)
+{
+    static const unsigned char places[] = {64, 68, 36, 36};
+    const unsigned char *head = weiri_hdf5_see(in, in->base, 76);
+    *ret_at = head && head[8] < sizeof places ? number(head + places[head[8]], 8) : UINT64_MAX;
+    return *ret_at <= INT64_MAX;
 }
 
 /* Addresses of eight bytes, from the superblock on. */
@@ -441,35 +519,55 @@ bool weiri_hdf5_view_begin(weiri_reader *reader, const hdf5_in *file, weiri_hdf5
     return good && address == 8 && length == 8;
 }
 
+/* All pieces of the header there. */
+static bool header_fits(weiri_hdf5_view *in, uint64_t at, header *ret)
+{
+    in->message = at;
+    bool good = begin_header(in, at, ret);
+    for (size_t i = 0; good && i < ret->pieces; i++) {
+        good = look_through(in, ret, ret->list[i], NULL, NULL);
+    }
+    return good && (ret->type == 0 || ret->element == 0 || ret->type == ret->element);
+}
+
+/* What libhdf5 cannot say the address of is not looked at by us: so it is not opened either. */
+static weir_err no_address(const weiri_reader *reader, const hdf5_in *file, const char *name)
+{
+    weiri_hdf5 said = file->h;
+    char what[120] = "its root cannot be opened";
+    if (name) {
+        bool data = reader->dataset && strcmp(name, reader->dataset) == 0;
+        snprintf(what, sizeof what, "%s %.90s cannot be opened", data ? "dataset" : "object", name);
+    }
+    return weiri_hdf5_fail(&said, WEIR_E_RECORDING, what);
+}
+
 weir_err weiri_hdf5_object(weiri_reader *reader, const hdf5_in *file, hid_t from, const char *name)
 {
     weiri_hdf5_view in;
-    header all;
+    header all, other;
     uint64_t at = 0;
-    /* What is not there, libhdf5 says; addresses of another width it takes as it has them. */
-    if (!address_of(from, name, &at) || !weiri_hdf5_view_begin(reader, file, &in)) {
-        return WEIR_OK;
+    if (!weiri_hdf5_view_begin(reader, file, &in)) {
+        return weiri_fail(WEIR_E_USAGE, "%s: its addresses or lengths are not of 8 bytes",
+                          reader->path);
     }
-    in.message = in.base + at;
-    bool good = begin_header(&in, in.base + at, &all);
-    for (size_t i = 0; good && i < all.pieces; i++) {
-        good = look_through(&in, &all, all.list[i], NULL, NULL);
+    bool known = address_of(from, name, &at);
+    if (!known && (name || !root_address(&in, &at))) {
+        return no_address(reader, file, name);
     }
-    good = good && (all.type == 0 || all.element == 0 || all.type == all.element);
+    bool good = header_fits(&in, in.base + at, &all);
+    for (size_t i = 0; good && i < all.shared_count; i++) {
+        good = header_fits(&in, all.shared[i], &other) && other.shared_count == 0;
+    }
+    if (good && !known) {
+        return weiri_malformed(reader, in.base + at,
+                               "its root is neither a group nor anything else that libhdf5 knows");
+    }
     return good ? WEIR_OK
                 : weiri_malformed(reader, in.message,
                                   "%.80s: its header is damaged here: sizes within a message "
                                   "do not fit together",
                                   name ? name : "/");
-}
-
-bool weiri_hdf5_sound(weiri_reader *reader, const hdf5_in *file, hid_t from, const char *name)
-{
-    if (weiri_hdf5_object(reader, file, from, name) == WEIR_OK) {
-        return true;
-    }
-    weiri_notice(&reader->notices, "passed over: %.200s", weir_err_detail());
-    return false;
 }
 
 bool weiri_hdf5_attribute_at(weiri_hdf5_view *in, hid_t object, const char *name, uint64_t *ret_at)

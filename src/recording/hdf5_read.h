@@ -51,9 +51,12 @@ bool weiri_hdf5_view_begin(weiri_reader *reader, const hdf5_in *file, weiri_hdf5
 /* Bytes of the file, or NULL where it ends before. Lent until the next call. */
 const unsigned char *weiri_hdf5_see(weiri_hdf5_view *in, uint64_t at, size_t bytes);
 uint64_t weiri_hdf5_number(const unsigned char *from, size_t bytes);
-/* The header of an object (name NULL: `from` itself) before libhdf5 opens it. WEIR_E_RECORDING: damaged. */
+/* The header of an object (name NULL: `from` itself) before libhdf5 opens it, and of types that it takes from
+ * elsewhere. WEIR_E_RECORDING: damaged, or not there; WEIR_E_USAGE: in another file. */
 weir_err weiri_hdf5_object(weiri_reader *reader, const hdf5_in *file, hid_t from, const char *name);
-/* The same of what is not needed: with a notice. */
+/* hdf5_path.c. The same of each group on the way to it from the root, then of it. */
+weir_err weiri_hdf5_path(weiri_reader *reader, const hdf5_in *file, const char *name);
+/* The same from the object `from` on, of what is not needed: with a notice. */
 bool weiri_hdf5_sound(weiri_reader *reader, const hdf5_in *file, hid_t from, const char *name);
 /* Where the values of an attribute lie; false: not within the object's header, or damaged. */
 bool weiri_hdf5_attribute_at(weiri_hdf5_view *in, hid_t object, const char *name, uint64_t *ret_at);

@@ -256,6 +256,128 @@ static void cuts(void **state)
     assert_true(read > 3);
 }
 
+/* ---- what libhdf5 would not survive ------------------------------------------------------------------------ */
+
+static unsigned char whole[1 << 20];
+static size_t whole_bytes;
+
+static void load(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    whole_bytes = fread(whole, 1, sizeof whole, file);
+    fclose(file);
+    assert_true(whole_bytes > 100 && whole_bytes < sizeof whole);
+}
+
+/* Where these bytes are. */
+static size_t find(const char *wanted, size_t bytes)
+{
+    const unsigned char *at = memmem(whole, whole_bytes, wanted, bytes);
+    assert_non_null(at);
+    return (size_t)(at - whole);
+}
+
+static void refused(const char *dataset, weir_err err, const char *why)
+{
+    FILE *file = fopen(own_path("b.h5"), "wb");
+    assert_int_equal(fwrite(whole, 1, whole_bytes, file), whole_bytes);
+    fclose(file);
+    weir_recording_options options = weir_recording_options_default();
+    options.rate_hz = 500;
+    options.dataset = dataset;
+    weir_source *source = NULL;
+    assert_fails(weir_recording_open(own_path("b.h5"), &options, &source), err, why);
+}
+
+/* An attribute's parts that do not fit into it, in a root that libhdf5 knows and in one it does not. */
+static void attributes_are_measured(void **state)
+{
+    (void)state;
+    static const struct {
+        int at; /* from the name */
+        unsigned char to;
+    } damages[] = {{-6, 0xff}, {-5, 0x33}, {-4, 0xf5}, {-3, 0x80}, {-2, 0xf5}, {4, 'x'}, {8, 0x1f}};
+    write_out(true);
+    unlink(own_path("o.h5.json"));
+    for (int known = 0; known < 2; known++) {
+        for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+            load(own_path("o.h5"));
+            size_t name = find("\1\0\5\0\10\0\10\0weir", 12) + 8;
+            whole[name + (size_t)damages[i].at] = damages[i].to;
+            if (!known) {
+                whole[find("\x11\0\x10\0\0\0\0\0", 8)] = 0xa8; /* was: it is a group */
+            }
+            refused(NULL, WEIR_E_RECORDING, "sizes within a message do not fit together");
+        }
+    }
+    load(own_path("o.h5"));
+    whole[find("\x11\0\x10\0\0\0\0\0", 8)] = 0xa8;
+    refused(NULL, WEIR_E_RECORDING, "its root is neither a group");
+}
+
+/* The root's entry of a group leads to the root: libhdf5 goes down until its stack ends, or for hours. */
+static void group_in_itself(void **state)
+{
+    (void)state;
+    const kind of = {.type = H5T_STD_I16LE};
+    make(&of);
+    load(own_path("t.h5"));
+    memcpy(whole + find("SNOD", 4) + 16, whole + 64, 8);
+    refused(NULL, WEIR_E_RECORDING, "one lies within itself");
+    refused("/g/g/x", WEIR_E_RECORDING, "cannot be opened");
+}
+
+/* Types of attributes that are objects of their own, links that leave the file, other widths of addresses. */
+static void what_lies_elsewhere(void **state)
+{
+    (void)state;
+    const hsize_t shape[2] = {10, 2};
+    H5O_info_t info;
+    for (hsize_t width = 4; width <= 8; width += 4) {
+        hid_t create = H5Pcreate(H5P_FILE_CREATE), type = H5Tcopy(H5T_STD_I32LE);
+        H5Pset_sizes(create, (size_t)width, (size_t)width);
+        hid_t file = H5Fcreate(own_path("e.h5"), H5F_ACC_TRUNC, create, H5P_DEFAULT);
+        hid_t space = H5Screate_simple(2, shape, NULL), one = H5Screate(H5S_SCALAR);
+        hid_t data =
+            H5Dcreate2(file, "x", H5T_STD_I16LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        assert_true(H5Tcommit2(file, "t", type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) >= 0);
+        hid_t attribute = H5Acreate2(data, "fs", type, one, H5P_DEFAULT, H5P_DEFAULT);
+        const int32_t rate = 250;
+        assert_true(H5Awrite(attribute, H5T_NATIVE_INT32, &rate) >= 0);
+        assert_true(H5Oget_info2(type, &info, H5O_INFO_BASIC) >= 0);
+        assert_true(H5Lcreate_external("t.h5", "/g/x", file, "far", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+        H5Lcreate_soft("far", file, "soft", H5P_DEFAULT, H5P_DEFAULT);
+        H5Lcreate_soft("round", file, "round", H5P_DEFAULT, H5P_DEFAULT);
+        H5Lcreate_soft("/x", file, "good", H5P_DEFAULT, H5P_DEFAULT);
+        H5Aclose(attribute);
+        H5Dclose(data);
+        H5Sclose(one);
+        H5Sclose(space);
+        H5Tclose(type);
+        H5Pclose(create);
+        assert_true(H5Fclose(file) >= 0);
+        load(own_path("e.h5"));
+        if (width == 4) {
+            refused("/x", WEIR_E_USAGE, "not of 8 bytes");
+        }
+    }
+    weir_recording_options options = weir_recording_options_default();
+    weir_source *source = NULL;
+    for (int i = 0; i < 2; i++) {
+        options.dataset = i ? "/good" : "/x";
+        assert_ok(weir_recording_open(own_path("e.h5"), &options, &source));
+        assert_true(source->ops->info(source)->spec.rate_hz == 250);
+        source->ops->close(source);
+    }
+    refused("/round", WEIR_E_RECORDING, "one leads to itself");
+    refused("/far", WEIR_E_USAGE, "another file");
+    refused("/soft", WEIR_E_USAGE, "another file");
+    assert_int_equal(whole[info.addr + 16], 3); /* the type's message */
+    whole[info.addr + 24 + 10] = 0xff;          /* bits that it has */
+    refused("/x", WEIR_E_RECORDING, "sizes within a message do not fit together");
+}
+
 /* Damage anywhere is one line or the values that are there: no crash, no loop, no more memory than the cache
  * grants. The first bytes hold the superblock, headers, indexes and the heap of texts. */
 static void flips(void **state)
@@ -315,6 +437,9 @@ int main(void)
         cmocka_unit_test(layouts),
         cmocka_unit_test(what_is_written),
         cmocka_unit_test(cuts),
+        cmocka_unit_test(attributes_are_measured),
+        cmocka_unit_test(group_in_itself),
+        cmocka_unit_test(what_lies_elsewhere),
         cmocka_unit_test(flips),
     };
     H5dont_atexit(); /* after a cut file it would not come to an end */
