@@ -1,13 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Every libFuzzer target of tests/fuzz for so many seconds each: fuzz.sh SECONDS. Needs clang; without it
-# says so and ends well. Seeds: the chains of examples/ for the target of chains; for a reader's target the
-# recordings of its format in ../shared/recordings, and $WEIR_SEEDS/NAME, where there is such a folder: files
-# that the tests made, FOLDER from the root (WEIR_SEEDS=FOLDER/nsx build/tests/test_recording_nsx, and so on).
+# Every libFuzzer target of tests/fuzz for so many seconds each: fuzz.sh SECONDS [SEED]. Seed 1 unless stated: the
+# same inputs in the same order from a corpus begun anew, and no more of them than 1000 a second, so that CI
+# does not fail by a fuzzer's luck. Long runs by hand take seed 0: a random one, and a corpus that is kept.
+# Needs clang; without it says so and ends well. Seed files: the chains of examples/ for the target of chains; for
+# a reader's target the recordings of its format in ../shared/recordings, and $WEIR_SEEDS/NAME, where there is
+# such a folder: files that the tests made, FOLDER from the root
+# (WEIR_SEEDS=FOLDER/nsx build/tests/test_recording_nsx, and so on).
 set -eu
 
 seconds=${1:-15}
+seed=${2:-1}
 if ! ls tests/fuzz/*.c >/dev/null 2>&1; then
     echo "no fuzz targets"
     exit 0
@@ -35,9 +39,15 @@ plant() {
 recordings=../shared/recordings
 for source in tests/fuzz/*.c; do
     name=$(basename "$source" .c)
-    echo "== fuzz $name, $seconds s =="
-    corpus="build-fuzz/corpus/$name"
-    mkdir -p "$corpus"
+    echo "== fuzz $name, $seconds s, -seed=$seed =="
+    corpus="corpus/$name"
+    runs=-1
+    if [ "$seed" -ne 0 ]; then
+        corpus="corpus-fixed/$name"
+        runs=$((seconds * 1000))
+        rm -rf "build-fuzz/$corpus"
+    fi
+    mkdir -p "build-fuzz/$corpus"
     seeds=""
     case $name in
     chain) seeds=../examples ;;
@@ -47,8 +57,9 @@ for source in tests/fuzz/*.c; do
     [ ! -d "build-fuzz/seeds/$name" ] || seeds="seeds/$name"
     [ ! -d "${WEIR_SEEDS:-}/$name" ] || seeds="$seeds $WEIR_SEEDS/$name"
     # shellcheck disable=SC2086 # no seeds, no word
-    if (cd build-fuzz && "./fuzz_$name" -max_total_time="$seconds" -rss_limit_mb=512 -max_len=65536 \
-        -print_final_stats=1 -verbosity=0 "corpus/$name" $seeds) >"build-fuzz/$name.log" 2>&1
+    if (cd build-fuzz && "./fuzz_$name" -seed="$seed" -runs="$runs" \
+        -max_total_time="$seconds" -rss_limit_mb=512 -max_len=65536 \
+        -print_final_stats=1 -verbosity=0 "$corpus" $seeds) >"build-fuzz/$name.log" 2>&1
     then
         grep '^stat::' "build-fuzz/$name.log" || true
     else
