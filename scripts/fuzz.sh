@@ -3,7 +3,9 @@
 #
 # Every libFuzzer target of tests/fuzz for so many seconds each: fuzz.sh SECONDS [SEED]. Seed 1 unless stated: the
 # same inputs in the same order from a corpus begun anew, and no more of them than 1000 a second, so that CI
-# does not fail by a fuzzer's luck. Long runs by hand take seed 0: a random one, and a corpus that is kept.
+# does not fail by a fuzzer's luck. For that, what a run compares (addresses, times) is kept out of its inputs
+# (-use_cmp=0) and the corpus's folder is read once. Long runs by hand take seed 0: a random one, all that
+# libFuzzer can do, and a corpus that is kept.
 # Needs clang; without it says so and ends well. Seed files: the chains of examples/ for the target of chains; for
 # a reader's target the recordings of its format in ../shared/recordings, and $WEIR_SEEDS/NAME, where there is
 # such a folder: files that the tests made, FOLDER from the root
@@ -41,10 +43,10 @@ for source in tests/fuzz/*.c; do
     name=$(basename "$source" .c)
     echo "== fuzz $name, $seconds s, -seed=$seed =="
     corpus="corpus/$name"
-    runs=-1
+    luck=""
     if [ "$seed" -ne 0 ]; then
         corpus="corpus-fixed/$name"
-        runs=$((seconds * 1000))
+        luck="-runs=$((seconds * 1000)) -use_cmp=0 -reload=0"
         rm -rf "build-fuzz/$corpus"
     fi
     mkdir -p "build-fuzz/$corpus"
@@ -56,8 +58,8 @@ for source in tests/fuzz/*.c; do
     esac
     [ ! -d "build-fuzz/seeds/$name" ] || seeds="seeds/$name"
     [ ! -d "${WEIR_SEEDS:-}/$name" ] || seeds="$seeds $WEIR_SEEDS/$name"
-    # shellcheck disable=SC2086 # no seeds, no word
-    if (cd build-fuzz && "./fuzz_$name" -seed="$seed" -runs="$runs" \
+    # shellcheck disable=SC2086 # lists of words
+    if (cd build-fuzz && "./fuzz_$name" -seed="$seed" $luck \
         -max_total_time="$seconds" -rss_limit_mb=512 -max_len=65536 \
         -print_final_stats=1 -verbosity=0 "$corpus" $seeds) >"build-fuzz/$name.log" 2>&1
     then
