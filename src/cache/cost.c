@@ -25,12 +25,13 @@ uint64_t weiri_cost_buffer(const weir_cache *cache, size_t bytes, size_t largest
     return served < most ? served : most > good ? most : good;
 }
 
+#define RECORDS_A_SLAB ((WEIRI_SLAB_BYTES - sizeof(weiri_slab)) / sizeof(weiri_record))
+
 /* Slabs that are lacking for so many more records. */
 static uint64_t slabs_for(weir_cache *cache, uint64_t buffers)
 {
-    uint64_t a_slab = (WEIRI_SLAB_BYTES - sizeof(weiri_slab)) / sizeof(weiri_record);
     uint64_t wanted = buffers * cache->policy->ops->records, free_now = cache->records.free_count;
-    return wanted > free_now ? (wanted - free_now + a_slab - 1) / a_slab : 0;
+    return wanted > free_now ? (wanted - free_now + RECORDS_A_SLAB - 1) / RECORDS_A_SLAB : 0;
 }
 
 uint64_t weiri_cost_records(weir_cache *cache, uint64_t buffers)
@@ -47,10 +48,10 @@ void weiri_cost_keep(weir_cache *cache, uint64_t buffers)
     if (cache->policy->ops->cuts) {
         return;
     }
-    uint64_t a_slab = (WEIRI_SLAB_BYTES - sizeof(weiri_slab)) / sizeof(weiri_record);
     weiri_lock_take(&cache->lock);
     const weiri_records *records = &cache->records;
-    uint64_t most = records->used_count + records->free_count + slabs_for(cache, buffers) * a_slab;
+    uint64_t most =
+        records->used_count + records->free_count + slabs_for(cache, buffers) * RECORDS_A_SLAB;
     cache->max_buffers = most < cache->max_buffers ? most : cache->max_buffers;
     weiri_lock_give(&cache->lock);
 }

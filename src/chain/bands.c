@@ -26,7 +26,6 @@ typedef struct band_run {
     weiri_stage *stage;
     int band, shape;
     unsigned char *strips[2];
-    int strip;                   /* the one that is free */
     const unsigned char *shared; /* what the head has prepared, of the tile's first frame */
 } band_run;
 
@@ -42,8 +41,7 @@ static weiri_tile gather(band_run *at, const weiri_tile *in, size_t from)
         return (weiri_tile){(void *)rows, in->frames};
     }
     size_t row_bytes = (size_t)weir_spec_frame_bytes(&first->band_in[at->shape]);
-    weiri_tile strip = {at->strips[at->strip], in->frames};
-    at->strip ^= 1;
+    weiri_tile strip = {at->strips[0], in->frames};
     size_t columns = (size_t)weir_spec_columns(first->in) / (size_t)first->channels;
     size_t before = (size_t)at->band * (size_t)stage->band_channels * columns;
     if (head != NULL) {
@@ -76,29 +74,19 @@ static size_t
 run_piece(band_run *at, const weiri_tile *in, size_t from, size_t frames, const weiri_tile *out)
 {
     const weiri_stage *stage = at->stage;
-    at->strip = 0; /* each has the size that its turn needs */
     weiri_tile here = gather(at, &(weiri_tile){in->data, frames}, from);
-    bool ours = weiri_stage_gathers(stage); /* a strip, that may be written to */
     for (weiri_step *step = stage->first; step != NULL; step = step->next) {
-        bool last = step == stage->last;
-        weiri_tile there = {NULL, here.frames};
-        if (last && !weiri_stage_gathers(stage)) {
-            there = *out;
-        } else if (ours && weiri_step_in_place(step)) {
-            there.data = here.data;
-        } else {
-            there.data = at->strips[at->strip];
-            at->strip ^= 1;
+        weiri_tile there = *out;
+        if (step->strip != WEIRI_STRIP_NONE) {
+            there = (weiri_tile){at->strips[step->strip], here.frames};
         }
         size_t consumed = 0, produced = 0;
         if (there.frames > 0) {
             step->ops->process(&step->units[at->band], &here, &consumed, &there, &produced);
         }
         here = (weiri_tile){there.data, produced};
-        ours = true;
     }
-    if (weiri_stage_gathers(
-            stage)) { /* so that each step has room for all, whatever is left in out */
+    if (weiri_stage_gathers(stage)) {
         scatter(at, &here, out);
     }
     return here.frames;
@@ -170,33 +158,37 @@ static void one_band(void *user, int band, int thread)
     }
 }
 
+/* A thread's share of a tile's frames; the first is number *ret_from. */
+static weiri_tile share_of(const tile_run *at, int piece, size_t *ret_from)
+{
+    size_t pieces = (size_t)at->chain->options.threads;
+    size_t from = at->in.frames * (size_t)piece / pieces;
+    size_t to = at->in.frames * (size_t)(piece + 1) / pieces;
+    size_t frame_bytes = (size_t)weir_spec_frame_bytes(at->stage->first->in);
+    *ret_from = from;
+    return (weiri_tile){(unsigned char *)at->in.data + from * frame_bytes, to - from};
+}
+
 /* Frames of a unit without memory; each thread has an instance, for scratch and counts. */
 static void some_frames(void *user, int piece, int thread)
 {
     tile_run *at = user;
     const weiri_step *step = at->stage->first;
-    size_t pieces = (size_t)at->chain->options.threads;
-    size_t from = at->in.frames * (size_t)piece / pieces;
-    size_t to = at->in.frames * (size_t)(piece + 1) / pieces;
-    weiri_tile in = {(unsigned char *)at->in.data + from * (size_t)weir_spec_frame_bytes(step->in),
-                     to - from};
-    weiri_tile out = {(unsigned char *)at->out.data + from * step->frame_bytes, to - from};
-    size_t consumed = 0, produced = 0;
-    if (to > from) {
+    size_t from, consumed = 0, produced = 0;
+    weiri_tile in = share_of(at, piece, &from);
+    weiri_tile out = {(unsigned char *)at->out.data + from * step->frame_bytes, in.frames};
+    if (in.frames > 0) {
         step->ops->process(&step->units[thread], &in, &consumed, &out, &produced);
     }
 }
 
-/* A head's half over some frames. */
+/* A head's half over some frames: what it puts out has the shape of what comes in. */
 static void some_shared(void *user, int piece, int thread)
 {
     tile_run *at = user;
     const weiri_step *head = at->stage->head;
-    size_t pieces = (size_t)at->chain->options.threads;
-    size_t from = at->in.frames * (size_t)piece / pieces;
-    size_t to = at->in.frames * (size_t)(piece + 1) / pieces;
-    weiri_tile in = {(unsigned char *)at->in.data + from * (size_t)weir_spec_frame_bytes(head->in),
-                     to - from};
+    size_t from;
+    weiri_tile in = share_of(at, piece, &from);
     unsigned char *shared = (unsigned char *)at->chain->buffer->memory + at->stage->shared_offset;
     head->ops->prepare(&head->units[thread], &in, shared + from * head->shared_bytes);
 }

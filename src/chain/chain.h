@@ -77,7 +77,8 @@ typedef struct weiri_step {
     uint64_t band_state_bytes[2];
     bool by_frame; /* no bands, but frames divided among threads */
     int instances;
-    weiri_unit *units;                     /* one a band, or one a thread */
+    int strip;         /* its output lies in: 0, 1, or WEIRI_STRIP_NONE = the edge */
+    weiri_unit *units; /* one a band, or one a thread */
     uint64_t state_offset, missing_offset; /* in the chain's buffer */
 } weiri_step;
 
@@ -178,6 +179,8 @@ void weiri_stage_strips(const weiri_stage *stage, uint64_t ret_bytes[2]);
 /* Most frames that come out of n in one call: of a unit, of a stage. */
 uint64_t weiri_frames_out(uint64_t frames, double frames_per_output);
 uint64_t weiri_stage_out(const weiri_stage *stage, uint64_t frames);
+
+#define WEIRI_STRIP_NONE (-1)
 
 /* Of a strip, as chosen. Two of them, a band's part of the input and its states are to stay in L2. */
 #define WEIRI_STRIP_BYTES ((uint64_t)64 << 10)

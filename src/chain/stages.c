@@ -233,6 +233,25 @@ static weir_err plan_step(weir_chain *chain, const weiri_stage *stage, weiri_ste
     return err;
 }
 
+/* Which strip each step writes to: where its input lies if it may, else the other one; the first gets what is
+ * gathered. Only the last of a stage that gathers nothing writes to the edge: behind a gathering one each step
+ * has room for all, whatever is left in the edge. */
+static void choose_strips(weiri_stage *stage)
+{
+    bool gathers = weiri_stage_gathers(stage);
+    int here = gathers ? 0 : WEIRI_STRIP_NONE; /* the input is not ours to write to */
+    for (weiri_step *step = stage->first; step != NULL; step = step->next) {
+        if (step == stage->last && !gathers) {
+            step->strip = WEIRI_STRIP_NONE;
+        } else if (here == WEIRI_STRIP_NONE || !weiri_step_in_place(step)) {
+            step->strip = here == 0 ? 1 : 0;
+        } else {
+            step->strip = here;
+        }
+        here = step->strip;
+    }
+}
+
 static weir_err cut(weir_chain *chain, weiri_stage *stage)
 {
     uint64_t channels = stage->first->channels;
@@ -243,6 +262,7 @@ static weir_err cut(weir_chain *chain, weiri_stage *stage)
     }
     stage->bands = (int)((channels + stage->band_channels - 1) / stage->band_channels);
     stage->first->by_frame = divides_by_frame(chain, stage);
+    choose_strips(stage);
     weir_err err = WEIR_OK;
     if (stage->head != NULL) {
         stage->head->by_frame = true;
@@ -266,24 +286,14 @@ weir_err weiri_chain_bands(weir_chain *chain)
 void weiri_stage_strips(const weiri_stage *stage, uint64_t ret_bytes[2])
 {
     uint64_t frames = stage->piece_frames;
-    int strip = 0;
-    ret_bytes[0] = ret_bytes[1] = 0;
-    if (weiri_stage_is_plain(stage)) {
-        return;
-    }
-    if (weiri_stage_gathers(stage)) {
-        ret_bytes[strip] = frames * weir_spec_frame_bytes(&stage->first->band_in[0]);
-        strip ^= 1;
-    }
-    bool ours = weiri_stage_gathers(stage);
+    bool gathers = weiri_stage_gathers(stage);
+    ret_bytes[0] = gathers ? frames * weir_spec_frame_bytes(&stage->first->band_in[0]) : 0;
+    ret_bytes[1] = 0;
     for (const weiri_step *step = stage->first; step != NULL; step = step->next) {
         frames = weiri_frames_out(frames, step->frames_per_output);
-        bool direct = step == stage->last && !weiri_stage_gathers(stage);
-        if (!direct && !(ours && weiri_step_in_place(step))) {
-            uint64_t bytes = frames * weir_spec_frame_bytes(&step->band_out[0]);
-            ret_bytes[strip] = bytes > ret_bytes[strip] ? bytes : ret_bytes[strip];
-            strip ^= 1;
+        uint64_t bytes = frames * weir_spec_frame_bytes(&step->band_out[0]);
+        if (step->strip != WEIRI_STRIP_NONE && bytes > ret_bytes[step->strip]) {
+            ret_bytes[step->strip] = bytes;
         }
-        ours = true;
     }
 }
