@@ -4,16 +4,12 @@
  * counted; the limit of a heap's default cache, at the first message and only there (SEEDS B5). A heap that
  * is only address space (nominal) stands for a device; each case on limits has a process of its own.
  */
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "cache/default.h"
+#include "children.h"
 #include "unit/drive.h"
 
 #include <weir/chain.h>
 
-extern char **environ;
 static const char *self;
 
 #define COLUMNS 5
@@ -219,12 +215,6 @@ static bool convert(const char *backend, const char *limit, int messages)
     return good;
 }
 
-#define WANT(truth)                                                                                \
-    do {                                                                                           \
-        if (!(truth)) {                                                                            \
-            return __LINE__ % 250 + 1;                                                             \
-        }                                                                                          \
-    } while (0)
 #define PRESET (UINT64_C(512) << 20)
 
 static int at_the_first_message(void)
@@ -258,19 +248,11 @@ static int none_and_host_set_nothing(void)
 /* By spawn: nothing of the parent's memory is there, and the child that converts has its limit. */
 static int in_the_process_that_converts(void)
 {
-    char *argv[] = {(char *)self, "at_the_first_message", NULL};
-    pid_t child = 0;
-    int status = 0;
     WANT(convert("nominal", "5000000", 1) && limit_of("nominal") == 5000000);
-    WANT(posix_spawn(&child, self, NULL, NULL, argv, environ) == 0);
-    WANT(waitpid(child, &status, 0) == child && WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return child_status(child_spawn(self, "at_the_first_message"));
 }
 
-static const struct {
-    const char *name;
-    int (*run)(void);
-} cases[] = {
+static const child_case cases[] = {
     {"at_the_first_message", at_the_first_message},
     {"same_is_silent_another_warns_once", same_is_silent_another_warns_once},
     {"none_and_host_set_nothing", none_and_host_set_nothing},
@@ -282,15 +264,7 @@ static void limit(void **state)
 {
     (void)state;
     for (size_t i = 0; i < CASES; i++) {
-        int status = 0;
-        pid_t child = fork();
-        if (child == 0) {
-            _exit(cases[i].run());
-        }
-        assert_true(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
-        if (WEXITSTATUS(status) != 0) {
-            fail_msg("%s: about line %d", cases[i].name, WEXITSTATUS(status) - 1);
-        }
+        child_run(&cases[i]);
     }
 }
 
@@ -299,10 +273,9 @@ int main(int argc, char **argv)
     self = argv[0];
     unsetenv("WEIR_CACHE_LIMIT");
     unsetenv("WEIR_MEMORY_LIMIT");
-    for (size_t i = 0; argc > 1 && i < CASES; i++) {
-        if (strcmp(argv[1], cases[i].name) == 0) {
-            return cases[i].run();
-        }
+    const child_case *called = child_called(cases, CASES, argc, argv);
+    if (called != NULL) {
+        return called->run();
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_type),

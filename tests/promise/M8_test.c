@@ -3,13 +3,9 @@
  * M8: the process's one default cache, its limit asked for once, and limits that reach children. Each case
  * runs in a child of its own, since there is one such cache a process.
  */
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+#include "children.h"
 #include "witness.h"
 
-extern char **environ;
 static const char *self;
 static char lines[4][256];
 static int line_count;
@@ -19,14 +15,6 @@ static void keep_line(void *user, const char *line)
     (void)user;
     snprintf(lines[line_count++ % 4], sizeof lines[0], "%s", line);
 }
-
-/* Cases return 0 where all is right, else a line number. */
-#define WANT(truth)                                                                                \
-    do {                                                                                           \
-        if (!(truth)) {                                                                            \
-            return __LINE__ % 250 + 1;                                                             \
-        }                                                                                          \
-    } while (0)
 
 static int has_limits(uint64_t cache_limit, uint64_t memory_limit)
 {
@@ -87,38 +75,19 @@ static int case_exported(void)
     return has_limits(123456, WEIR_NO_LIMIT);
 }
 
-static const struct {
-    const char *name;
-    int (*run)(void);
-} cases[] = {{"preset", case_preset},
-             {"environment", case_environment},
-             {"none", case_none},
-             {"bad_environment", case_bad_environment},
-             {"asked_once", case_asked_once},
-             {"exported", case_exported}};
+static const child_case cases[] = {{"preset", case_preset},
+                                   {"environment", case_environment},
+                                   {"none", case_none},
+                                   {"bad_environment", case_bad_environment},
+                                   {"asked_once", case_asked_once},
+                                   {"exported", case_exported}};
 #define CASES (sizeof cases / sizeof cases[0])
-
-static int status_of(pid_t child)
-{
-    int status = 0;
-    assert_true(child > 0 && waitpid(child, &status, 0) == child);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 999;
-}
 
 static void one_default_cache(void **state)
 {
     (void)state;
     for (size_t i = 0; i + 1 < CASES; i++) {
-        pid_t child = fork();
-        if (child == 0) {
-            unsetenv("WEIR_CACHE_LIMIT");
-            unsetenv("WEIR_MEMORY_LIMIT");
-            _exit(cases[i].run());
-        }
-        int status = status_of(child);
-        if (status != 0) {
-            fail_msg("case %s: about line %d", cases[i].name, status - 1);
-        }
+        child_run(&cases[i]);
     }
 }
 
@@ -131,22 +100,21 @@ static void limits_reach_children(void **state)
     if (child == 0) {
         _exit(case_exported());
     }
-    assert_int_equal(status_of(child), 0);
-    char *argv[] = {(char *)self, "exported", NULL}; /* by spawn and exec */
-    assert_int_equal(posix_spawn(&child, self, NULL, NULL, argv, environ), 0);
-    assert_int_equal(status_of(child), 0);
+    assert_int_equal(child_status(child), 0);
+    child = child_spawn(self, "exported"); /* by spawn and exec */
+    assert_int_equal(child_status(child), 0);
     unsetenv("WEIR_CACHE_LIMIT"); /* and the child does tell: without it the preset stands */
-    assert_int_equal(posix_spawn(&child, self, NULL, NULL, argv, environ), 0);
-    assert_int_not_equal(status_of(child), 0);
+    child = child_spawn(self, "exported");
+    int status = child_status(child);
+    assert_true(status > 0 && status != 999);
 }
 
 int main(int argc, char **argv)
 {
     self = argv[0];
-    for (size_t i = 0; argc > 1 && i < CASES; i++) {
-        if (strcmp(argv[1], cases[i].name) == 0) {
-            return cases[i].run();
-        }
+    const child_case *called = child_called(cases, CASES, argc, argv);
+    if (called != NULL) {
+        return called->run();
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_default_cache),
