@@ -85,6 +85,18 @@ static weir_err take_quoted(weiri_reader *reader, csv *in)
     }
 }
 
+/* Whether the byte that is next (-1: the end) ends the line: then it is passed. */
+static bool ends_line(csv *in, int byte, ending *ret_end)
+{
+    if (byte >= 0 && byte != '\n') {
+        return false;
+    }
+    *ret_end = byte < 0 ? END_FILE : END_LINE;
+    in->line += byte == '\n';
+    in->at += byte == '\n';
+    return true;
+}
+
 /* One field, without the blanks around it, and what ended it. */
 weir_err weiri_csv_take_field(weiri_reader *reader, csv *in, ending *ret_end)
 {
@@ -96,10 +108,7 @@ weir_err weiri_csv_take_field(weiri_reader *reader, csv *in, ending *ret_end)
         if (err != WEIR_OK) {
             return err;
         }
-        if (byte < 0 || byte == '\n') {
-            *ret_end = byte < 0 ? END_FILE : END_LINE;
-            in->line += byte == '\n';
-            in->at += byte == '\n';
+        if (ends_line(in, byte, ret_end)) {
             break;
         }
         in->at++;
@@ -137,15 +146,13 @@ weir_err weiri_csv_past_blanks(weiri_reader *reader, csv *in, ending *ret_end)
         if (err != WEIR_OK) {
             return err;
         }
-        if (byte < 0 || byte == '\n') {
-            *ret_end = byte < 0 ? END_FILE : END_LINE;
-            in->line += byte == '\n';
-            in->at += byte == '\n';
-        } else if (is_blank(byte)) {
-            in->at++;
-        } else {
+        if (ends_line(in, byte, ret_end)) {
             break;
         }
+        if (!is_blank(byte)) {
+            break;
+        }
+        in->at++;
     }
     return WEIR_OK;
 }
