@@ -43,20 +43,7 @@ ends() {
 
     # Ctrl-C and SIGTERM: a finished file, and where it stopped.
     for signal in INT TERM; do
-        "$WEIR" run "$SPIKE" "$endless" -o "out.$ext" >out 2>err </dev/null &
-        child=$!
-        tries=0
-        while [ ! -s "out.$ext.part" ] && [ $tries -lt 100 ]; do
-            sleep 0.1
-            tries=$((tries + 1))
-        done
-        sleep 0.5
-        kill -s $signal $child
-        got=0
-        wait $child || got=$?
-        [ $got -eq 130 ] || fail "$signal: exit status $got: $(cat err)"
-        [ ! -e "out.$ext.part" ] || fail "$signal: .part is left"
-        grep -q "stopped  *after frame" out || fail "does not say where it stopped: $(cat out)"
+        interrupted $signal "out.$ext" "$WEIR" run "$SPIKE" "$endless" -o "out.$ext"
         count=$(frames "out.$ext" "$@")
         [ "${count:-0}" -gt 0 ] || fail "$signal: nothing can be read"
         same "out.$ext" "out.$ext" "$count" "$@"

@@ -33,3 +33,27 @@ refused() {
     [ ! -s out ] || fail "something on standard output: $*"
     [ -z "$(ls -A clean)" ] || fail "left behind: $(ls -A clean): $*"
 }
+
+# interrupted SIGNAL FILE COMMAND...: runs it until FILE.part has something in it, sends the signal, and wants
+# exit status 130, no .part, and on standard output ($work/out) where it stopped.
+interrupted() {
+    signal=$1 file=$2
+    shift 2
+    # A shell starts its background jobs with SIGINT ignored; an exec from python or env would keep that, but
+    # weir sets its own handler.
+    "$@" >"$work/out" 2>"$work/err" </dev/null &
+    child=$!
+    tries=0
+    while [ ! -s "$file.part" ] && [ $tries -lt 100 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    sleep 0.5
+    kill -s "$signal" $child
+    got=0
+    wait $child || got=$?
+    [ $got -eq 130 ] || fail "$signal: exit status $got: $(cat "$work/err")"
+    [ ! -e "$file.part" ] || fail "$signal: .part is left"
+    grep -q "stopped  *after frame" "$work/out" ||
+        fail "$signal: does not say where it stopped: $(cat "$work/out")"
+}
