@@ -5,7 +5,7 @@
 #
 #   make run RECORDING=FILE CHAIN=FILE ARGS="..."   your own recording through your own chain
 #   make install PREFIX=/usr DESTDIR=/tmp/stage     defaults: /usr/local, none
-#   CMAKE_FLAGS=-DWEIR_WERROR=ON make               further words for CMake
+#   CMAKE_FLAGS=-DCMAKE_COMPILE_WARNING_AS_ERROR=ON make   further words for CMake
 
 BUILD  ?= build
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)

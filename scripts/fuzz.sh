@@ -23,7 +23,7 @@ if ! command -v clang >/dev/null 2>&1; then
     exit 0
 fi
 CC=clang CFLAGS=-O1 scripts/build.sh build-fuzz -DCMAKE_BUILD_TYPE=Debug -DWEIR_FUZZ=ON -DWEIR_TESTS=OFF \
-    -DWEIR_BENCH=OFF -DWEIR_CLI=OFF -DWEIR_SANITIZE=address,undefined -DWEIR_WERROR=OFF -- fuzz
+    -DWEIR_BENCH=OFF -DWEIR_CLI=OFF -DWEIR_SANITIZE=address,undefined -DCMAKE_COMPILE_WARNING_AS_ERROR=OFF -- fuzz
 # What was freed is kept from reuse for some MiB only: the default of 256 costs two thirds of the speed.
 export ASAN_OPTIONS="${ASAN_OPTIONS:-quarantine_size_mb=8:malloc_context_size=8}"
 # Whole files of up to 60 KiB behind four bytes of options (tests/fuzz/reading.h).
