@@ -345,21 +345,7 @@ static weir_err check_size(weiri_reader *reader, edf *e)
         return WEIR_OK;
     }
     if (!weiri_mul((uint64_t)e->records, e->record_bytes, &claimed) || claimed > found) {
-        double whole_s = (double)whole * e->duration_s;
-        if (!weiri_reader_within(reader, whole_s)) {
-            char hint[80] = "";
-            if (whole > 0 && e->duration_s > 0) {
-                snprintf(hint, sizeof hint, "; --duration %.12gs takes the %llu before it", whole_s,
-                         (unsigned long long)whole);
-            }
-            return weiri_malformed(
-                reader, reader->input.size,
-                "the file ends here, in record %llu of %lld: each has %llu bytes%s",
-                (unsigned long long)(whole + 1), (long long)e->records,
-                (unsigned long long)e->record_bytes, hint);
-        }
-        weiri_notice(&reader->notices, "the file is cut: %llu of %lld records are whole",
-                     (unsigned long long)whole, (long long)e->records);
+        e->lost = (uint64_t)e->records - whole;
         e->records = (int64_t)whole;
         return WEIR_OK;
     }
@@ -367,6 +353,41 @@ static weir_err check_size(weiri_reader *reader, edf *e)
         weiri_notice(&reader->notices, "%llu bytes behind the last record are not read",
                      (unsigned long long)(found - claimed));
     }
+    return WEIR_OK;
+}
+
+/* A file that is shorter than it states is refused, but for who asks for a part that is whole. With gaps how
+ * far that reaches is what the onset of its last record says. */
+static weir_err check_cut(weiri_reader *reader, const edf *e)
+{
+    unsigned long long whole = (unsigned long long)e->records, stated = whole + e->lost;
+    double whole_s = (double)e->records * e->duration_s;
+    int64_t onset_ns = 0;
+    bool any = false;
+    if (e->lost == 0) {
+        return WEIR_OK;
+    }
+    if (e->gaps && whole > 0) {
+        weir_err err = weiri_edf_onset(reader, whole - 1, &onset_ns, &any);
+        if (err != WEIR_OK) {
+            return err;
+        }
+        if (any) {
+            whole_s = (double)(onset_ns - e->first_ns) * 1e-9 + e->duration_s;
+        }
+    }
+    if (whole == 0 || !weiri_reader_within(reader, whole_s)) {
+        char hint[80] = "";
+        if (whole > 0 && whole_s > 0) {
+            snprintf(hint, sizeof hint, "; --duration %.12gs takes the %llu before it", whole_s,
+                     whole);
+        }
+        return weiri_malformed(reader, reader->input.size,
+                               "the file ends here, in record %llu of %llu: each has %llu bytes%s",
+                               whole + 1, stated, (unsigned long long)e->record_bytes, hint);
+    }
+    weiri_notice(&reader->notices, "the file is cut: %llu of %llu records are whole", whole,
+                 stated);
     return WEIR_OK;
 }
 
@@ -401,6 +422,9 @@ static weir_err edf_open(weiri_reader *reader)
     reader->own = e;
     if (err == WEIR_OK) {
         err = weiri_edf_notes_open(reader);
+    }
+    if (err == WEIR_OK) {
+        err = check_cut(reader, e);
     }
     if (err == WEIR_OK) {
         err = read_start(reader, e);

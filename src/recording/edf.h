@@ -22,6 +22,7 @@ typedef struct edf {
     uint32_t signals;
     double duration_s;
     int64_t records; /* -1 = not stated */
+    uint64_t lost;   /* records that the header states and the file does not hold whole */
     uint64_t record_bytes;
     uint64_t samples; /* a record, of the picked channels */
     bool by_columns;

@@ -117,6 +117,31 @@ static void gaps(void **state)
     }
 }
 
+/* Of a file that is cut all that is whole can be had: with gaps it reaches to the end of the last whole record,
+ * not as far as it has records. */
+static void part_of_a_cut(void **state)
+{
+    (void)state;
+    maker m;
+    preset_gaps(&m, false);
+    make(&m, "c.edf");
+    const char *path = write_file("c.edf", m.file, m.bytes - 7);
+    weir_recording_options options = weir_recording_options_default();
+    options.counts = true;
+    options.channels = "0-1";
+    assert_fails(open_only(path, &options), WEIR_E_RECORDING,
+                 "in record 6 of 6: each has 244 bytes; --duration 2.7498s takes the 5 before it");
+    options.duration_s = 2.7498;
+    static const uint64_t whole[] = {20, 30};
+    check_gaps(path, &options, whole, 2, 0);
+    options.duration_s = 2.8;
+    assert_fails(open_only(path, &options), WEIR_E_RECORDING, "--duration 2.7498s");
+    options.duration_s = 2.7498;
+    path = write_file("c.edf", m.file, m.bytes - 6 * 244 + 10); /* none is whole */
+    assert_fails(open_only(path, &options), WEIR_E_RECORDING,
+                 "in record 1 of 6: each has 244 bytes");
+}
+
 static void check_annotations(const char *path,
                               const weir_recording_options *options,
                               const char *const *texts,
@@ -191,6 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gaps),
+        cmocka_unit_test(part_of_a_cut),
         cmocka_unit_test(annotations),
         cmocka_unit_test(many_annotations),
     };
