@@ -325,6 +325,22 @@ static weir_err hdf5_plan(const weiri_reader *reader, uint64_t tile_frames, uint
     return WEIR_OK;
 }
 
+/* The number of a filter that whoever wrote it had and this libhdf5 has not; 0: there is none. */
+static int missing_filter(const hdf5_in *in)
+{
+    hid_t create = H5Dget_create_plist(in->data);
+    int found = 0;
+    for (int i = 0; found == 0 && i < H5Pget_nfilters(create); i++) {
+        unsigned flags = 0;
+        size_t values = 0;
+        H5Z_filter_t filter =
+            H5Pget_filter2(create, (unsigned)i, &flags, &values, NULL, 0, NULL, NULL);
+        found = filter > 0 && H5Zfilter_avail(filter) <= 0 ? filter : 0;
+    }
+    H5Pclose(create);
+    return found;
+}
+
 static weir_err read_rows(weiri_reader *reader, hdf5_in *in, uint64_t first, hsize_t count)
 {
     hsize_t from[WEIR_MAX_DIMS] = {first}, many[WEIR_MAX_DIMS];
@@ -334,14 +350,22 @@ static weir_err read_rows(weiri_reader *reader, hdf5_in *in, uint64_t first, hsi
     in->h.past_end = false;
     bool good = H5Sselect_hyperslab(in->space, H5S_SELECT_SET, from, NULL, many, NULL) >= 0 &&
                 H5Dread(in->data, in->type, memory, in->space, in->transfer, reader->buffer) >= 0;
-    H5Sclose(memory);
-    if (good && !in->h.past_end) {
-        return WEIR_OK;
+    weir_err err = WEIR_OK;
+    if (!good || in->h.past_end) {
+        char what[120];
+        snprintf(what, sizeof what, "%.60s: frames %llu to %llu cannot be read", reader->dataset,
+                 (unsigned long long)first, (unsigned long long)(first + count - 1));
+        err = weiri_hdf5_fail(&in->h, WEIR_E_RECORDING, what);
+        int filter = good ? 0 : missing_filter(in);
+        if (filter) {
+            err = weiri_fail(WEIR_E_RECORDING,
+                             "%s: %s: packed by filter %d, which libhdf5 does not find here "
+                             "(HDF5_PLUGIN_PATH names folders of filters)",
+                             reader->path, what, filter);
+        }
     }
-    char what[120];
-    snprintf(what, sizeof what, "%.60s: frames %llu to %llu cannot be read", reader->dataset,
-             (unsigned long long)first, (unsigned long long)(first + count - 1));
-    return weiri_hdf5_fail(&in->h, WEIR_E_RECORDING, what);
+    H5Sclose(memory); /* not before: any further call of libhdf5 forgets the cause */
+    return err;
 }
 
 static weir_err

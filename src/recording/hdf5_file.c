@@ -170,6 +170,9 @@ driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t byte
         return -1;
     }
     weiri_hdf5_overlay(h, at, got, to);
+    h->refused_at = at;
+    h->refused_bytes = bytes;
+    h->refused_found = got;
     /* Book-keeping that begins behind the end, or is far longer than what is there, was stated by damage. */
     if (type != H5FD_MEM_DRAW && (got == 0 || bytes - got > READ_AHEAD)) {
         return -1;
@@ -180,6 +183,9 @@ driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t byte
     /* As libhdf5's own drivers do: it reads ahead, and looks at what it gets. Who wants values asks. */
     memset((unsigned char *)to + got, 0, bytes - got);
     h->past_end = h->past_end || got < bytes;
+    if (type != H5FD_MEM_DRAW || got == bytes) {
+        h->refused_bytes = 0;
+    }
     return 0;
 }
 
@@ -315,8 +321,17 @@ weir_err weiri_hdf5_fail(weiri_hdf5 *h, weir_err err, const char *what)
     }
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first_cause, cause);
     h->dead = h->dead || h->fd >= 0;
-    return weiri_fail(err, "%s: %s: %s%s", h->name, what, cause,
-                      h->past_end ? " (the file ends before it)" : "");
+    if (h->fd < 0 && h->refused_bytes > h->refused_found) {
+        return weiri_fail(err,
+                          "%s: offset %llu: %s: the file ends here, expected %zu bytes from %llu",
+                          h->name, (unsigned long long)h->input->size, what, h->refused_bytes,
+                          (unsigned long long)h->refused_at);
+    }
+    if (h->fd < 0 && h->refused_bytes > 0) {
+        return weiri_fail(err, "%s: offset %llu: %s: found sizes that do not fit the file", h->name,
+                          (unsigned long long)h->refused_at, what);
+    }
+    return weiri_fail(err, "%s: %s: %s", h->name, what, cause);
 }
 
 weir_err weiri_hdf5_reserve(weiri_hdf5 *h, uint64_t bytes)

@@ -46,9 +46,11 @@ typedef struct weiri_hdf5 {
     /* Of the dataset that is read, once it is known; 0 = not in chunks. */
     uint32_t chunk_dims;
     uint64_t chunk_bytes, chunk[WEIR_MAX_DIMS];
-    bool chunk_packed; /* by a filter that changes their size */
-    bool past_end;     /* a read went beyond the file's end */
-    weir_err err;      /* of our own reads and writes */
+    bool chunk_packed;  /* by a filter that changes their size */
+    bool past_end;      /* a read went beyond the file's end */
+    haddr_t refused_at; /* the last read that was refused: where, how much, and of it found */
+    size_t refused_bytes, refused_found;
+    weir_err err; /* of our own reads and writes */
     char why[300];
     hid_t file;
     /* Between enter and leave: */

@@ -227,7 +227,7 @@ static void cuts(void **state)
     static unsigned char bytes[1 << 20];
     write_out(true);
     FILE *file = fopen(own_path("o.h5"), "rb");
-    size_t count = fread(bytes, 1, sizeof bytes, file), read = 0;
+    size_t count = fread(bytes, 1, sizeof bytes, file), read = 0, told = 0;
     fclose(file);
     unlink(own_path("o.h5.json"));
     assert_true(count < sizeof bytes);
@@ -251,9 +251,58 @@ static void cuts(void **state)
             recorded_free(&all);
         } else {
             assert_null(strchr(weir_err_detail(), '\n'));
+            assert_non_null(strstr(weir_err_detail(), ": offset "));
+            told += strstr(weir_err_detail(), ": the file ends here, expected ") != NULL;
         }
     }
-    assert_true(read > 3);
+    assert_true(read > 3 && told > 3);
+}
+
+static size_t as_it_is(
+    unsigned flags, size_t count, const unsigned *values, size_t bytes, size_t *room, void **data)
+{
+    (void)flags;
+    (void)count;
+    (void)values;
+    (void)room;
+    (void)data;
+    return bytes;
+}
+
+/* Who wrote it had a filter that is not there: it is named. */
+static void filter_that_is_not_there(void **state)
+{
+    (void)state;
+    const H5Z_class2_t filter = {.version = H5Z_CLASS_T_VERS,
+                                 .id = 300,
+                                 .encoder_present = 1,
+                                 .decoder_present = 1,
+                                 .name = "as it is",
+                                 .filter = as_it_is};
+    static const float rows[100][2];
+    const hsize_t shape[2] = {100, 2}, chunk[2] = {50, 2};
+    assert_true(H5Zregister(&filter) >= 0);
+    hid_t file = H5Fcreate(own_path("f.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(2, shape, NULL), create = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(create, 2, chunk);
+    H5Pset_filter(create, 300, H5Z_FLAG_OPTIONAL, 0, NULL);
+    hid_t data = H5Dcreate2(file, "x", H5T_IEEE_F32LE, space, H5P_DEFAULT, create, H5P_DEFAULT);
+    assert_true(H5Dwrite(data, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) >= 0);
+    H5Dclose(data);
+    H5Pclose(create);
+    H5Sclose(space);
+    assert_true(H5Fclose(file) >= 0);
+    H5Zunregister(300);
+    weir_recording_options options = weir_recording_options_default();
+    options.rate_hz = 500;
+    weir_source *source = NULL;
+    recorded all = {0};
+    assert_ok(weir_recording_open(own_path("f.h5"), &options, &source));
+    assert_fails(
+        read_source(source, 64, 0, &all), WEIR_E_RECORDING,
+        "frames 0 to 63 cannot be read: packed by filter 300, which libhdf5 does not find");
+    source->ops->close(source);
+    recorded_free(&all);
 }
 
 /* ---- what libhdf5 would not survive ------------------------------------------------------------------------ */
@@ -437,6 +486,7 @@ int main(void)
         cmocka_unit_test(layouts),
         cmocka_unit_test(what_is_written),
         cmocka_unit_test(cuts),
+        cmocka_unit_test(filter_that_is_not_there),
         cmocka_unit_test(attributes_are_measured),
         cmocka_unit_test(group_in_itself),
         cmocka_unit_test(what_lies_elsewhere),
