@@ -331,6 +331,10 @@ weir_err weiri_hdf5_fail(weiri_hdf5 *h, weir_err err, const char *what)
         return weiri_fail(err, "%s: offset %llu: %s: found sizes that do not fit the file", h->name,
                           (unsigned long long)h->refused_at, what);
     }
+    if (h->fd < 0 && h->past_end) {
+        return weiri_fail(err, "%s: offset %llu: %s: the file ends here; %s", h->name,
+                          (unsigned long long)h->input->size, what, cause);
+    }
     return weiri_fail(err, "%s: %s: %s", h->name, what, cause);
 }
 
