@@ -65,7 +65,7 @@ by_block(bench_tile *tile, weiri_recurrence_fn *run, const void *params, size_t 
         const void *in = f32 ? (const void *)(tile->in32 + first) : tile->in64 + first;
         void *out = f32 ? (void *)((float *)tile->out + first) : (double *)tile->out + first;
         run(params, tile->state + first * words, in, tile->channels, out, tile->channels,
-            tile->frames);
+            tile->frames, NULL);
     }
 }
 

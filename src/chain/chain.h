@@ -150,6 +150,7 @@ struct weir_chain {
     weir_buffer *buffer; /* NULL = not started */
     weiri_pool *pool;    /* NULL = one thread */
     weiri_edge input_edge;
+    weiri_ahead ahead; /* the message's next tile, or a part of it */
     weir_message held; /* pull: read, and waiting for the block before it to be taken */
     bool holding;
     bool ended;

@@ -272,6 +272,9 @@ weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery)
     return WEIR_OK;
 }
 
+/* A quarter of a small L2. */
+#define AHEAD_MOST ((size_t)128 << 10)
+
 /* ---- push ----------------------------------------------------------------------------------------- */
 
 /* A sink of the user's runs in the user's arithmetic mode (S6). Behind it that mode stays until something
@@ -311,6 +314,15 @@ static weir_err check_message(const weir_chain *chain, const weir_message *messa
     return WEIR_OK;
 }
 
+/* So many frames lie behind this tile: of those that the next will have, what may lie in L2 beside it. */
+static void look_ahead(weir_chain *chain, size_t frames)
+{
+    const weiri_edge *edge = &chain->input_edge;
+    size_t bytes = (frames < edge->capacity ? frames : edge->capacity) * edge->frame_bytes;
+    const unsigned char *next = bytes == 0 ? NULL : edge->data + edge->frames * edge->frame_bytes;
+    weiri_ahead_set(&chain->ahead, next, bytes < AHEAD_MOST ? bytes : AHEAD_MOST);
+}
+
 weir_err
 weir_chain_push(weir_chain *chain, const weir_message *message, weir_sink_fn sink, void *user)
 {
@@ -336,9 +348,11 @@ weir_chain_push(weir_chain *chain, const weir_message *message, weir_sink_fn sin
         chain->input_edge.data =
             (unsigned char *)(uintptr_t)message->data + at * chain->input_edge.frame_bytes;
         chain->input_edge.frames = message->frames - at < tile ? message->frames - at : tile;
+        look_ahead(chain, message->frames - at - chain->input_edge.frames);
         err = weiri_chain_drain(chain, &delivery);
     }
     chain->input_edge.data = NULL;
+    look_ahead(chain, 0);
     if (err != WEIR_OK) {
         weir_chain_reset(chain); /* what was under way belongs to a message that is gone */
     }

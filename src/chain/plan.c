@@ -465,6 +465,7 @@ static void place_step(weir_chain *chain, const weiri_stage *stage, weiri_step *
             .state = base + step->state_offset + (uint64_t)band * state_bytes,
             .missing = (uint64_t *)(void *)(base + step->missing_offset) + counts,
             .channels = step->channels - first < width ? step->channels - first : width,
+            .ahead = &chain->ahead,
         };
         if (step->ops->init != NULL) {
             step->ops->init(unit);

@@ -53,7 +53,8 @@ typedef void weiri_recurrence_fn(const void *params,
                                  size_t in_stride,
                                  void *out,
                                  size_t out_stride,
-                                 size_t frames);
+                                 size_t frames,
+                                 const void *ahead);
 
 typedef struct weiri_kernels {
     const char *level;

@@ -189,8 +189,8 @@ static void sections_follow_the_equation(void **state)
                     in32[i] = (float)random_value(&seed);
                     in[i] = (double)in32[i];
                 }
-                k->sos_f64(&params, state64, in, STRIDE, out, STRIDE, FRAMES);
-                k->sos_f32(&params, state32, in32, STRIDE, out32, STRIDE, FRAMES);
+                k->sos_f64(&params, state64, in, STRIDE, out, STRIDE, FRAMES, NULL);
+                k->sos_f32(&params, state32, in32, STRIDE, out32, STRIDE, FRAMES, NULL);
                 assert_memory_equal(state32, state64, sizeof state64);
                 for (size_t c = 0; c < WEIRI_BLOCK; c++) {
                     double x[FRAMES];

@@ -123,7 +123,8 @@ static void run_block(const block *b)
     const weiri_recurrence *recurrence = b->recurrence;
     size_t columns = recurrence->columns, bytes = recurrence->value_bytes;
     if (b->lanes == N) {
-        recurrence->run(recurrence->params, b->state, b->in, columns, b->out, columns, b->frames);
+        recurrence->run(recurrence->params, b->state, b->in, columns, b->out, columns, b->frames,
+                        weiri_ahead_take(recurrence->ahead, b->frames));
         return;
     }
     staging rows;
@@ -137,7 +138,7 @@ static void run_block(const block *b)
             memcpy((unsigned char *)rows.in + i * N * bytes, in + (done + i) * columns * bytes,
                    b->lanes * bytes);
         }
-        recurrence->run(recurrence->params, b->state, rows.in, N, rows.out, N, some);
+        recurrence->run(recurrence->params, b->state, rows.in, N, rows.out, N, some, NULL);
         for (size_t i = 0; i < some; i++) {
             memcpy(out + (done + i) * columns * bytes,
                    (const unsigned char *)rows.out + i * N * bytes, b->lanes * bytes);
@@ -194,7 +195,7 @@ static void run_lane_slowly(const block *b, size_t lane)
         }
         size_t at = frame * recurrence->columns + lane;
         move(recurrence, row_in, lane, b->in, at);
-        recurrence->run(recurrence->params, state, row_in, N, row_out, N, 1);
+        recurrence->run(recurrence->params, state, row_in, N, row_out, N, 1, NULL);
         if (broken_lanes(&one) == 0) {
             copy_lane(b, b->state, state, lane);
             move(recurrence, b->out, at, row_out, lane);
@@ -258,7 +259,7 @@ static void run_lanes(const block *b, uint32_t together, size_t good)
                 gather(b, lane, &next_in[lane], some, rows.in);
             }
         }
-        recurrence->run(recurrence->params, state, rows.in, N, rows.out, N, some);
+        recurrence->run(recurrence->params, state, rows.in, N, rows.out, N, some, NULL);
         for (size_t lane = 0; lane < b->lanes; lane++) {
             if ((together >> lane & 1) != 0) {
                 scatter(b, lane, &next_out[lane], some, rows.out);

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/ahead.h"
 #include "kernel/kernel.h"
 
 /* Words of state a column that fit. */
@@ -31,9 +32,10 @@ typedef struct weiri_recurrence {
     uint64_t *missing;
     size_t inner, channels;
     /* State, given by the unit. */
-    double *state;    /* weiri_recurrence_state_words() of them, [blocks x words x WEIRI_BLOCK] */
-    uint8_t *started; /* [columns rounded up to WEIRI_BLOCK] */
-    size_t waiting;   /* columns that have not started */
+    double *state;      /* weiri_recurrence_state_words() of them, [blocks x words x WEIRI_BLOCK] */
+    uint8_t *started;   /* [columns rounded up to WEIRI_BLOCK] */
+    size_t waiting;     /* columns that have not started */
+    weiri_ahead *ahead; /* to fetch meanwhile; NULL = nothing */
 } weiri_recurrence;
 
 size_t weiri_recurrence_state_words(size_t columns, size_t words);

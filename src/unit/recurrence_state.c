@@ -41,6 +41,7 @@ void weiri_recurrence_tile(weiri_recurrence *recurrence,
 {
     size_t frames = in->frames < out->frames ? in->frames : out->frames;
     recurrence->missing = unit->missing;
+    recurrence->ahead = unit->ahead;
     weiri_recurrence_process(recurrence, in->data, out->data, frames);
     *ret_consumed = *ret_produced = frames;
 }

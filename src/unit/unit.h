@@ -9,6 +9,7 @@
 
 #include <weir/unit.h>
 
+#include "base/ahead.h"
 #include "base/base.h"
 
 /* A run of frames. As input: `frames` are there. As output: room for `frames`. */
@@ -49,6 +50,7 @@ typedef struct weiri_unit {
     uint64_t *missing;  /* one count an input channel (S5) */
     uint64_t channels;  /* entries of missing */
     uint64_t saturated; /* integer outputs that were clipped */
+    weiri_ahead *ahead; /* what the chain will read next; NULL = not known */
 } weiri_unit;
 
 /* Of a unit with one value in and one out (elementwise.h): computes count values of its dtype; the first is

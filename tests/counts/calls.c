@@ -58,9 +58,9 @@ BOTH(
         shifts[i] = (weiri_shift){.less = 0.25, .gain = 1, .clean = true};
     }(void)k(in, channels, out, frames < 64 ? frames : 64, channels, shifts))
 BOTH(median, out[0] = k(in, channels, tile->scratch))
-BOTH(sos, k(&sections, tile->state, in, channels, out, channels, frames))
-BOTH(ewma, k(&slow, tile->state, in, channels, out, channels, frames))
-BOTH(standardize, k(&slow, tile->state, in, channels, out, channels, frames))
+BOTH(sos, k(&sections, tile->state, in, channels, out, channels, frames, NULL))
+BOTH(ewma, k(&slow, tile->state, in, channels, out, channels, frames, NULL))
+BOTH(standardize, k(&slow, tile->state, in, channels, out, channels, frames, NULL))
 BOTH(reduce_sum, *(bool *)out = k(in, frames, channels, tile->state))
 BOTH(reduce_extreme, *(bool *)out = k(in, frames, channels, true, (T *)tile->state))
 BOTH(reduce_where,
