@@ -23,6 +23,7 @@ typedef struct csv {
     uint64_t row;           /* the next */
     uint64_t rows;          /* whole ones; WEIR_FRAMES_UNKNOWN of a pipe */
     bool cut;               /* the last line breaks off within a row */
+    bool unended;           /* the row that was taken last has no end of a line behind it */
     uint64_t top, top_line; /* where the first row begins */
     /* Of a column of times: */
     double origin;        /* of row 0 */

@@ -11,6 +11,16 @@
 
 #include "recording/csv.h"
 
+/* A row that broke off is not read; of one whose line has no end nobody can tell whether its last value is whole.
+ * weir ends every line, so where a run of it left a part behind, that one broke off too. */
+static void tell_end(weiri_reader *reader, csv *in, bool whole)
+{
+    in->cut = !whole || weiri_is_part(reader->path);
+    weiri_notice(&reader->notices, in->cut ? "the last line breaks off; its row is not read"
+                                           : "the last line has no end: its last value may be "
+                                             "cut short");
+}
+
 /* Lines from here on that are not blank: rows, which a read then looks into. */
 weir_err weiri_csv_count_rows(weiri_reader *reader, csv *in)
 {
@@ -45,10 +55,9 @@ weir_err weiri_csv_count_rows(weiri_reader *reader, csv *in)
             in->rows = rows;
             err = weiri_csv_go_to(reader, in, last, last_line);
             err = err == WEIR_OK ? weiri_csv_take_row(reader, in, NULL, &whole) : err;
-            if (err == WEIR_OK && !whole) {
-                in->cut = true;
-                in->rows--;
-                weiri_notice(&reader->notices, "the last line breaks off; its row is not read");
+            if (err == WEIR_OK) {
+                tell_end(reader, in, whole);
+                in->rows -= in->cut;
             }
             /* What is wrong in it otherwise is said when it is read. */
             return err == WEIR_E_RECORDING ? WEIR_OK : err;
@@ -112,10 +121,12 @@ static weir_err take_next(weiri_reader *reader, csv *in, bool *ret_any, bool *re
     }
     if (err != WEIR_OK || !any || !whole) {
         if (err == WEIR_OK && any && !in->cut) {
-            in->cut = true;
-            weiri_notice(&reader->notices, "the last line breaks off; its row is not read");
+            tell_end(reader, in, false);
         }
         return err;
+    }
+    if (in->unended && reader->input.pipe) {
+        tell_end(reader, in, true);
     }
     *ret_any = true;
     if (in->time == UINT64_MAX) {

@@ -242,6 +242,7 @@ weir_err weiri_csv_take_row(weiri_reader *reader, csv *in, double *values, bool 
         }
     }
     *ret_whole = count == in->columns;
+    in->unended = ended == END_FILE;
     return WEIR_OK;
 }
 
