@@ -31,6 +31,7 @@ typedef struct wav {
     uint64_t frames;
     unsigned char fmt[FMT_BYTES];
     uint32_t fmt_bytes;
+    uint64_t fmt_at;
     bool long_sizes;
     uint64_t long_data; /* as ds64 states it */
 } wav;
@@ -189,6 +190,7 @@ static weir_err take_chunk(weiri_reader *reader, wav *in, const unsigned char *h
         }
         err = weiri_input_read(&reader->input, at, in->fmt, (size_t)bytes, 1, &got);
         in->fmt_bytes = (uint32_t)got;
+        in->fmt_at = at;
     } else if (memcmp(head, "bext", 4) == 0 && bytes >= 338) {
         err = take_bext(reader, at);
     }
@@ -347,7 +349,7 @@ static weir_err coding_of(weiri_reader *reader, wav *in, int format)
         {SF_FORMAT_DOUBLE, WEIRI_CODING_F64, 0, 0},
     };
     static const int decoded[] = {SF_FORMAT_ULAW, SF_FORMAT_ALAW, SF_FORMAT_IMA_ADPCM,
-                                  SF_FORMAT_MS_ADPCM, SF_FORMAT_GSM610};
+                                  SF_FORMAT_MS_ADPCM};
     weiri_scale scale = {.numer = 1};
     bool known = false;
     in->plain = true;
@@ -377,6 +379,37 @@ static weir_err coding_of(weiri_reader *reader, wav *in, int format)
     for (uint64_t i = 0; i < reader->channel_count; i++) {
         reader->channels[i] =
             (weiri_channel){.label = "", .unit = "", .rate_hz = reader->rate_hz, .scale = scale};
+    }
+    return WEIR_OK;
+}
+
+/* Looked at before libsndfile: it would hand MPEG audio to a library that prints, and says of wrong fields
+ * no more than that something is missing. */
+static weir_err judge_format(weiri_reader *reader, const wav *in)
+{
+    static const unsigned codings[] = {1, 2, 3, 6, 7, 0x11, 0xfffe};
+    unsigned coding = (unsigned)get(in, in->fmt, 2), channels = (unsigned)get(in, in->fmt + 2, 2);
+    uint64_t rate_hz = get(in, in->fmt + 4, 4);
+    bool known = false;
+    for (size_t i = 0; i < sizeof codings / sizeof *codings; i++) {
+        known = known || codings[i] == coding;
+    }
+    if (!known) {
+        return weiri_malformed(
+            reader, in->fmt_at,
+            "fmt chunk: found coding %#x, expected 1 (PCM), 3 (float), 2 or 0x11 "
+            "(ADPCM), 6, 7 (A-law, u-law) or 0xfffe (extensible)",
+            coding);
+    }
+    if (channels < 1 || channels > WEIRI_WAV_CHANNELS) {
+        return weiri_malformed(reader, in->fmt_at + 2,
+                               "fmt chunk: found %u channels, expected 1 to %d", channels,
+                               WEIRI_WAV_CHANNELS);
+    }
+    if (rate_hz < 1 || rate_hz > INT32_MAX) {
+        return weiri_malformed(reader, in->fmt_at + 4,
+                               "fmt chunk: found a rate of %llu Hz, expected 1 to %d",
+                               (unsigned long long)rate_hz, INT32_MAX);
     }
     return WEIR_OK;
 }
@@ -447,6 +480,10 @@ static weir_err wav_open(weiri_reader *reader)
     }
     reader->own = in;
     err = walk(reader, in);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    err = judge_format(reader, in);
     if (err != WEIR_OK) {
         return err;
     }

@@ -15,4 +15,6 @@ size_t weiri_wav_head_bytes(const weir_spec *spec);
 void weiri_wav_head(const weir_spec *spec, uint64_t rows, char *text, size_t bytes);
 weir_err weiri_wav_holds(const weir_spec *spec, bool to_pipe);
 
+#define WEIRI_WAV_CHANNELS 1024 /* libsndfile's own bound */
+
 #endif

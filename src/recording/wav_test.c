@@ -183,6 +183,31 @@ static void sizes(void **state)
     check(&file, 16, false, FRAMES - 1, "cut short");
 }
 
+/* What libsndfile would refuse without a reason, or decode by a library that prints. */
+static void fields_of_the_format(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t at, bytes;
+        uint64_t value;
+        const char *why;
+    } cases[] = {
+        {20, 2, 0x55, "offset 20: fmt chunk: found coding 0x55, expected 1 (PCM), 3 (float)"},
+        {20, 2, 0x31, "offset 20: fmt chunk: found coding 0x31"},
+        {22, 2, 0, "offset 22: fmt chunk: found 0 channels, expected 1 to 1024"},
+        {22, 2, 0xffff, "offset 22: fmt chunk: found 65535 channels"},
+        {24, 4, 0, "offset 24: fmt chunk: found a rate of 0 Hz, expected 1 to"},
+        {24, 4, 0xffffffff, "offset 24: fmt chunk: found a rate of 4294967295 Hz"},
+    };
+    for (size_t i = 0; built() && i < sizeof cases / sizeof *cases; i++) {
+        made file = make("RIFF", 16, false, 80, true);
+        memcpy(file.bytes + cases[i].at, &cases[i].value, cases[i].bytes);
+        weir_source *source = NULL;
+        assert_fails(open_made(file.bytes, file.count, false, &source), WEIR_E_RECORDING,
+                     cases[i].why);
+    }
+}
+
 /* A WAV file that is damaged anywhere is read as far as it goes or refused by one line. */
 static void damage(void **state)
 {
@@ -285,8 +310,12 @@ static void long_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(codings),         cmocka_unit_test(sizes),      cmocka_unit_test(damage),
-        cmocka_unit_test(what_is_written), cmocka_unit_test(long_files),
+        cmocka_unit_test(codings),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(fields_of_the_format),
+        cmocka_unit_test(damage),
+        cmocka_unit_test(what_is_written),
+        cmocka_unit_test(long_files),
     };
     return cmocka_run_group_tests_name("wav", tests, NULL, own_folder_remove);
 }

@@ -9,8 +9,7 @@
 
 #include "recording/wav.h"
 
-#define HEAD_BYTES    (12 + 36 + 8 + 40 + 12 + 8)
-#define MOST_CHANNELS 1024 /* libsndfile's own bound */
+#define HEAD_BYTES (12 + 36 + 8 + 40 + 12 + 8)
 
 static char *put(char *at, uint64_t value, int bytes)
 {
@@ -73,9 +72,9 @@ weir_err weiri_wav_holds(const weir_spec *spec, bool to_pipe)
         return weiri_fail(WEIR_E_USAGE, "wav holds whole rates up to 2^31 Hz; the stream has %g Hz",
                           spec->rate_hz);
     }
-    if (channels > MOST_CHANNELS) {
+    if (channels > WEIRI_WAV_CHANNELS) {
         return weiri_fail(WEIR_E_USAGE, "wav is read with up to %d channels; the stream has %llu",
-                          MOST_CHANNELS, (unsigned long long)channels);
+                          WEIRI_WAV_CHANNELS, (unsigned long long)channels);
     }
     const uint16_t order = 1;
     if (spec->dtype == WEIR_U16 || *(const unsigned char *)&order == 0) {
