@@ -142,6 +142,34 @@ static void print_channels(const weir_source_info *info)
     printf("%s\n", columns > LABELS_SHOWN && channel_label(spec, 0) != NULL ? ", ..." : "");
 }
 
+#define UNITS_SHOWN 4
+
+/* "uV", or of several "uV (72), Boolean (1)", each with the number of its channels. */
+static void put_units(const char *const *units, uint64_t count)
+{
+    uint64_t first[UNITS_SHOWN], channels[UNITS_SHOWN] = {0};
+    size_t shown = 0;
+    bool more = false;
+    for (uint64_t i = 0; i < count; i++) {
+        size_t k = 0;
+        while (k < shown && strcmp(units[first[k]], units[i]) != 0)
+            k++;
+        if (k == shown && shown < UNITS_SHOWN)
+            first[shown++] = i;
+        more = more || k == UNITS_SHOWN;
+        channels[k < UNITS_SHOWN ? k : 0] += k < UNITS_SHOWN;
+    }
+    for (size_t k = 0; k < shown; k++) {
+        const char *unit = units[first[k]];
+        fputs(k > 0 ? ", " : " in ", stdout);
+        cli_put_clean(stdout, *unit != '\0' ? unit : "no stated unit");
+        if (channels[k] < count)
+            printf(" (%llu)", (unsigned long long)channels[k]);
+    }
+    if (more)
+        fputs(", ...", stdout);
+}
+
 static void print_units(const weir_source_info *info)
 {
     const weir_spec *spec = &info->spec;
@@ -149,15 +177,8 @@ static void print_units(const weir_source_info *info)
     bool same = true;
     put_field("values");
     printf("%s", weir_dtype_name(spec->dtype));
-    for (uint64_t i = 1; spec->units != NULL && i < columns; i++)
-        same = same && strcmp(spec->units[i], spec->units[0]) == 0;
-    if (spec->units != NULL && columns > 0) {
-        fputs(" in ", stdout);
-        cli_put_clean(stdout, !same                     ? "several units (--json lists them)"
-                              : *spec->units[0] != '\0' ? spec->units[0]
-                                                        : "no stated unit");
-    }
-    same = true;
+    if (spec->units != NULL)
+        put_units(spec->units, columns);
     for (uint64_t i = 1; info->scales != NULL && i < columns; i++)
         same = same && info->scales[i] == info->scales[0];
     if (info->scales != NULL && columns > 0)
@@ -165,6 +186,8 @@ static void print_units(const weir_source_info *info)
                info->scales[0]);
     putchar('\n');
 }
+
+#define NOTHING_S 2e-9 /* starts are whole ns */
 
 static void print_segments(const weir_source_info *info)
 {
@@ -180,15 +203,19 @@ static void print_segments(const weir_source_info *info)
     put_field("gaps");
     printf("%llu", (unsigned long long)(count > 0 ? count - 1 : 0));
     double longest_s = 0;
+    size_t back = 0;
     for (size_t i = 1; i < info->segment_count; i++) {
         const weir_segment *before = &info->segments[i - 1];
         double gap_s = (double)(info->segments[i].start_ns - before->start_ns) * 1e-9 -
                        cli_seconds(before->frames, info->spec.rate_hz);
         longest_s = gap_s > longest_s ? gap_s : longest_s;
+        back += gap_s < -NOTHING_S;
     }
-    if (longest_s > 0)
+    if (longest_s > NOTHING_S)
         printf(", the longest%s %s", info->segments_left_out ? " of the first" : "",
                cli_duration(longest_s, length, sizeof length));
+    if (back > 0)
+        printf(", time goes back at %zu", back);
     putchar('\n');
 }
 

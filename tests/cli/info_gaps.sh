@@ -44,3 +44,17 @@ info "$files/blackrock/bnsx.dat"
 line frames "0 .*"
 line notices "offset 8762: the data are cut short: 0 of 30300 frames are there, 30300 are lost"
 refused 4 "a Blackrock NEV file: spikes and events" "$WEIR" info "$files/blackrock/l101210-001-02.nev"
+info "$files/edf/biosemi_Newtest17-256.bdf"
+line values "f32 in uV \\(16\\), Boolean \\(1\\), one count is 0.03125 in the first channel"
+
+# Stamps that go back, and segments that follow on each other: no gap of 1e-16 s.
+table() { # FILE: rows of a column of times
+    { echo "time,x" && sed 's/$/,1/'; } >"$1"
+}
+printf '0\n0.01\n0.02\n0.01\n0.02\n' | table back.csv
+info back.csv --rate 100
+line segments "2: 0 s \\+ 30 ms, 0.01 s \\+ 20 ms"
+line gaps "1, time goes back at 1"
+printf '0\n0.01\n0.0205\n0.02\n0.03\n0.5\n' | table late.csv
+info late.csv --rate 100
+line gaps "2, the longest 0.46 s, time goes back at 1"
