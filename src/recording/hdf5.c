@@ -65,8 +65,10 @@ static herr_t visit(hid_t file, const char *name, const H5O_info_t *info, void *
         all->err = weiri_hdf5_object(all->reader, all->in, file, name);
         return all->err == WEIR_OK ? 0 : -1;
     }
-    if (info->type == H5O_TYPE_DATASET && weiri_hdf5_sound(all->reader, all->in, file, name) &&
-        is_signal(file, name)) {
+    if (info->type == H5O_TYPE_DATASET &&
+        (weiri_hdf5_object(all->reader, all->in, file, name) ==
+             WEIR_E_USAGE || /* named, not read */
+         (weiri_hdf5_sound(all->reader, all->in, file, name) && is_signal(file, name)))) {
         if (all->found < SHOWN_DATASETS) {
             snprintf(all->names[all->found], sizeof all->names[0], "/%.78s", name);
         }
@@ -215,9 +217,6 @@ static weir_err open_dataset(weiri_reader *reader, hdf5_in *in)
         err = weiri_hdf5_layout(reader, in);
     }
     if (err == WEIR_OK) {
-        err = weiri_hdf5_cache(reader, in);
-    }
-    if (err == WEIR_OK) {
         weiri_hdf5_end(reader, in);
     }
     if (err != WEIR_OK) {
@@ -230,6 +229,10 @@ static weir_err open_dataset(weiri_reader *reader, hdf5_in *in)
     in->h.chunk_bytes = 0; /* tables beside it have chunks of their own */
     err = weiri_hdf5_about(reader, in);
     in->h.chunk_bytes = chunk_bytes;
+    err = err == WEIR_OK ? weiri_hdf5_cache(reader, in) : err;
+    if (err != WEIR_OK) {
+        return err;
+    }
     in->transfer = H5Pcreate(H5P_DATASET_XFER);
     if (in->transfer < 0 || H5Pset_buffer(in->transfer, CONVERT_BYTES, in->convert, NULL) < 0) {
         return weiri_hdf5_fail(&in->h, WEIR_E_INTERNAL, "transfer");
@@ -257,6 +260,9 @@ static weir_err hdf5_open(weiri_reader *reader)
     in->h.input = &reader->input;
     in->h.name = reader->path;
     err = weiri_reader_get(reader, 1, CONVERT_BYTES, &in->convert);
+    if (err == WEIR_OK) {
+        err = weiri_reader_get(reader, 1, sizeof *in->h.heaps, &in->h.heaps);
+    }
     if (err != WEIR_OK) {
         return err;
     }

@@ -30,6 +30,7 @@ void weiri_hdf5_enter(weiri_hdf5 *h)
         said = true;
         H5dont_atexit();
     }
+    h->refused = false;
     H5Eget_auto2(H5E_DEFAULT, &h->printer, &h->printer_data);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
@@ -102,53 +103,6 @@ static haddr_t driver_get_eof(const H5FD_t *driver, H5FD_mem_t type)
     return h->fd < 0 ? (haddr_t)INT64_MAX : h->end;
 }
 
-static uint64_t number(const unsigned char *from, int bytes)
-{
-    uint64_t value = 0;
-    for (int i = bytes - 1; i >= 0; i--) {
-        value = value << 8 | from[i];
-    }
-    return value;
-}
-
-/* A heap of names is no longer than the file that states it: libhdf5 counts on it. */
-static bool heap_fits(const weiri_hdf5 *h, const unsigned char *from, size_t bytes)
-{
-    return bytes < 16 || memcmp(from, "HEAP", 4) != 0 || number(from + 8, 8) <= h->input->size;
-}
-
-/* An entry of the index of chunks: at a multiple of their shape, and as long as libhdf5 1.10 takes it to be: it
- * reads as many bytes as the index says, and then uses as many as the shape says. Behind each row of them a
- * checksum of four bytes may lie. */
-static bool chunk_fits(const weiri_hdf5 *h, const unsigned char *key)
-{
-    uint64_t stored = number(key, 4);
-    for (uint32_t i = 0; i < h->chunk_dims; i++) {
-        if (number(key + 8 + 8 * i, 8) % h->chunk[i] != 0) {
-            return false;
-        }
-    }
-    if (h->chunk_packed && number(key + 4, 4) == 0) {
-        return stored <= 2 * h->chunk_bytes + 4096;
-    }
-    return stored == h->chunk_bytes || stored == h->chunk_bytes + 4;
-}
-
-static bool chunks_fit(const weiri_hdf5 *h, const unsigned char *from, size_t bytes)
-{
-    size_t key = 8 + 8 * ((size_t)h->chunk_dims + 1);
-    if (h->chunk_bytes == 0 || bytes < 24 || memcmp(from, "TREE\1", 5) != 0 || from[5] != 0) {
-        return true;
-    }
-    uint64_t count = number(from + 6, 2);
-    for (uint64_t i = 0; i < count && 24 + i * (key + 8) + key <= bytes; i++) {
-        if (!chunk_fits(h, from + 24 + i * (key + 8))) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static herr_t
 driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t bytes, void *to)
 {
@@ -177,7 +131,7 @@ driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t byte
     if (type != H5FD_MEM_DRAW && (got == 0 || bytes - got > READ_AHEAD)) {
         return -1;
     }
-    if (h->fd < 0 && type != H5FD_MEM_DRAW && !(heap_fits(h, to, got) && chunks_fit(h, to, got))) {
+    if (h->fd < 0 && type != H5FD_MEM_DRAW && !weiri_hdf5_block_fits(h, type, at, to, got)) {
         return -1;
     }
     /* As libhdf5's own drivers do: it reads ahead, and looks at what it gets. Who wants values asks. */
@@ -318,6 +272,9 @@ weir_err weiri_hdf5_fail(weiri_hdf5 *h, weir_err err, const char *what)
     char cause[160] = "no cause given";
     if (h->err != WEIR_OK) {
         return weiri_fail(h->err, "%s", h->why);
+    }
+    if (h->refused) {
+        return weiri_fail(WEIR_E_RECORDING, "%s", h->why);
     }
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first_cause, cause);
     h->dead = h->dead || h->fd >= 0;

@@ -34,6 +34,15 @@ typedef struct weiri_hdf5_order {
     unsigned char bytes[WEIRI_HDF5_HELD_BYTES];
 } weiri_hdf5_order;
 
+/* hdf5_block.c: heaps of names whose names lie apart from them, as far as they are remembered. */
+#define WEIRI_HDF5_HEAPS 512
+typedef struct weiri_hdf5_heaps {
+    size_t count; /* of all that were met */
+    struct {
+        haddr_t at, names;
+    } list[WEIRI_HDF5_HEAPS];
+} weiri_hdf5_heaps;
+
 /* A file that libhdf5 reads or writes. */
 typedef struct weiri_hdf5 {
     H5FD_t driver; /* first: libhdf5 sees this */
@@ -50,8 +59,11 @@ typedef struct weiri_hdf5 {
     bool past_end;      /* a read went beyond the file's end */
     haddr_t refused_at; /* the last read that was refused: where, how much, and of it found */
     size_t refused_bytes, refused_found;
-    weir_err err; /* of our own reads and writes */
-    char why[300];
+    haddr_t base;            /* of addresses in the file */
+    weiri_hdf5_heaps *heaps; /* of who reads */
+    bool refused;            /* a block that was read is damaged: `why` says how */
+    weir_err err;            /* of our own reads and writes */
+    char why[300];           /* of either */
     hid_t file;
     /* Between enter and leave: */
     H5E_auto2_t printer;
@@ -71,6 +83,10 @@ weir_err weiri_hdf5_reserve(weiri_hdf5 *h, uint64_t bytes);
 
 /* Writes, unless an error was met before: then nothing. WEIR_E_IO. */
 weir_err weiri_hdf5_put(weiri_hdf5 *h, haddr_t at, const void *from, size_t bytes);
+
+/* Whether libhdf5 can be given what it reads there; false: `refused` or `err`, and `why`. */
+bool weiri_hdf5_block_fits(
+    weiri_hdf5 *h, H5FD_mem_t type, haddr_t at, const unsigned char *from, size_t bytes);
 
 /* Holds a write back; false: it is to be written at once, as it is of a new block or there is no room. */
 bool weiri_hdf5_hold(weiri_hdf5 *h, H5FD_mem_t type, haddr_t at, size_t bytes, const void *from);

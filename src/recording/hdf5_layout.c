@@ -114,7 +114,8 @@ weir_err weiri_hdf5_layout(weiri_reader *reader, hdf5_in *in)
     return err;
 }
 
-/* Opened again with a cache of that size, which is charged first, with what a filter takes beside it. */
+/* Opened again with a cache of that size, which is charged first, with what a filter takes beside it. The file
+ * too: a damaged index may lead to that of a table beside it, which libhdf5 has taken in by another measure. */
 weir_err weiri_hdf5_cache(weiri_reader *reader, hdf5_in *in)
 {
     if (in->chunk_bytes == 0) {
@@ -132,8 +133,16 @@ weir_err weiri_hdf5_cache(weiri_reader *reader, hdf5_in *in)
     hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
     H5Pset_chunk_cache(access, slots + 1, (size_t)in->cache_bytes, 1.0);
     H5Dclose(in->data);
-    in->data = H5Dopen2(in->h.file, reader->dataset, access);
+    H5Fclose(in->h.file);
+    in->data = H5I_INVALID_HID;
+    err = weiri_hdf5_open(&in->h);
+    if (err == WEIR_OK) {
+        in->data = H5Dopen2(in->h.file, reader->dataset, access);
+    }
     H5Pclose(access);
+    if (err != WEIR_OK) {
+        return err;
+    }
     return in->data < 0 ? weiri_hdf5_fail(&in->h, WEIR_E_RECORDING, "dataset cannot be opened")
                         : WEIR_OK;
 }

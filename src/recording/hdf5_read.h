@@ -20,11 +20,11 @@ typedef struct hdf5_in {
     unsigned char *convert;
 } hdf5_in;
 
-/* hdf5_layout.c: layout and size of chunks; then the dataset opened again with a cache of that size; then how
- * many frames are there. WEIR_E_RECORDING, WEIR_E_USAGE, WEIR_E_LIMIT. */
+/* hdf5_layout.c: layout and size of chunks; then how many frames are there; then, when nothing else is read any
+ * more, the file opened again with a cache of that size. WEIR_E_RECORDING, WEIR_E_USAGE, WEIR_E_LIMIT. */
 weir_err weiri_hdf5_layout(weiri_reader *reader, hdf5_in *in);
-weir_err weiri_hdf5_cache(weiri_reader *reader, hdf5_in *in);
 void weiri_hdf5_end(weiri_reader *reader, hdf5_in *in);
+weir_err weiri_hdf5_cache(weiri_reader *reader, hdf5_in *in);
 
 /* Rate, labels, units, scale, segments and start time, as far as the side file has not said them. */
 weir_err weiri_hdf5_about(weiri_reader *reader, hdf5_in *in);
