@@ -214,7 +214,7 @@ int cli_json_print(json_t *json, int status);
 
 /* ---- progress.c ------------------------------------------------------------------------------------------- */
 
-extern volatile sig_atomic_t cli_stop; /* SIGINT or SIGTERM came */
+extern volatile sig_atomic_t cli_stop; /* SIGINT, SIGTERM or SIGHUP came */
 void cli_signals_set(void);
 
 typedef struct cli_progress {

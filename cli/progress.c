@@ -23,7 +23,8 @@ static void stop(int number)
     cli_stop = 1;
 }
 
-/* The first signal asks, and waits that it interrupts are not resumed; the second one kills. */
+/* The first signal asks, and waits that it interrupts are not resumed; the second one kills. A terminal that is
+ * closed (a connection that is lost) ends a run as well as Ctrl-C does, unless nohup has said that it goes on. */
 void cli_signals_set(void)
 {
     struct sigaction action;
@@ -33,6 +34,9 @@ void cli_signals_set(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    struct sigaction before;
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
 }
 
 static bool is_utf8(void)
