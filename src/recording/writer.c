@@ -376,7 +376,7 @@ static weir_err choose(const char *path, const char *stated, const weiri_format_
         return weiri_fail(
             WEIR_E_USAGE,
             "%s: its name does not say a format that is written; name it .npy, .raw, .csv, .wav or "
-            ".h5, or state --format",
+            ".h5, or state --output-format",
             path);
     }
     if (!(*ret_format)->info.writes) {

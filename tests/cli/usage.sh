@@ -36,3 +36,6 @@ for command in run plan info units; do
 done
 status 0 "$WEIR" --version
 grep -q "^weir [0-9]" out && grep -q "^  npy " out
+
+# The hint names an option that there is.
+refused 2 "state --output-format" "$WEIR" run "$SPIKE" synthetic:channels=1,rate=30000,seconds=1,seed=1 -o clean/o.mat
