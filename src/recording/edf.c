@@ -324,10 +324,18 @@ static weir_err check_size(weiri_reader *reader, edf *e)
             return weiri_fail(WEIR_E_USAGE, "%s: records of %llu bytes are not read from a pipe",
                               reader->input.name, (unsigned long long)e->record_bytes);
         }
+        e->records = e->records > 0 ? e->records : -1;
         return WEIR_OK;
     }
     uint64_t found = reader->input.size - reader->data_offset;
     uint64_t whole = found / e->record_bytes, rest = found % e->record_bytes;
+    if (e->records == 0 && whole > 0) { /* a recorder that was killed has left it so */
+        weiri_notice(&reader->notices,
+                     "the header states 0 records and data follow: %llu are read to the end of the "
+                     "file",
+                     (unsigned long long)whole);
+        e->records = -1;
+    }
     if (e->records < 0) {
         e->records = (int64_t)whole;
         claimed = whole * e->record_bytes;

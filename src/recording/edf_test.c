@@ -181,23 +181,31 @@ static void odd_and_read(void **state)
 static void damaged_tail(void **state)
 {
     (void)state;
-    maker m;
-    preset(&m);
-    m.records = "-1";
-    make(&m, "d.edf");
-    const char *path = write_file("d.edf", m.file, m.bytes - 7);
-    weir_recording_options options = weir_recording_options_default();
-    options.channels = "0-1";
-    weir_source *source = NULL;
-    assert_ok(weir_recording_open(path, &options, &source));
-    const weir_source_info *info = source->ops->info(source);
-    assert_int_equal(info->frames, 50);
-    assert_non_null(strstr(info->notices[0], "53 of its 60 bytes"));
-    recorded all = {0};
-    assert_ok(read_source(source, 100, 0, &all));
-    assert_int_equal(all.frames, 50);
-    recorded_free(&all);
-    source->ops->close(source);
+    for (int zero = 0; zero < 2; zero++) { /* both are what a recorder leaves that was killed */
+        maker m;
+        preset(&m);
+        m.records = zero ? "0" : "-1";
+        make(&m, "d.edf");
+        const char *path = write_file("d.edf", m.file, m.bytes - 7);
+        weir_recording_options options = weir_recording_options_default();
+        options.channels = "0-1";
+        weir_source *source = NULL;
+        assert_ok(weir_recording_open(path, &options, &source));
+        const weir_source_info *info = source->ops->info(source);
+        assert_int_equal(info->frames, 50);
+        assert_int_equal(info->notice_count, 1 + zero);
+        assert_non_null(strstr(info->notices[zero], "53 of its 60 bytes"));
+        if (zero) {
+            assert_string_equal(
+                info->notices[0],
+                "the header states 0 records and data follow: 5 are read to the end of the file");
+        }
+        recorded all = {0};
+        assert_ok(read_source(source, 100, 0, &all));
+        assert_int_equal(all.frames, 50);
+        recorded_free(&all);
+        source->ops->close(source);
+    }
 }
 
 /* DESIGN 9: file, offset, what was found, what was expected; nothing stays open. */
@@ -369,9 +377,10 @@ static void from_a_pipe(void **state)
     (void)state;
     maker m;
     preset(&m);
-    m.records = "-1";
-    make(&m, "p.edf");
-    for (int cut = 0; cut < 2; cut++) {
+    for (int i = 0; i < 4; i++) {
+        bool cut = i & 1;
+        m.records = i & 2 ? "0" : "-1";
+        make(&m, "p.edf");
         int ends[2];
         assert_int_equal(pipe(ends), 0);
         size_t bytes = m.bytes - (cut ? 7 : 0);
