@@ -208,6 +208,21 @@ static void print_list(void)
     printf("\nweir units NAME shows what can be set on one.\n");
 }
 
+/* A setting of every unit that has a memory, which the chain reads and not the unit's own table; name NULL: none. */
+static weir_setting gap_setting(const weir_unit_info *unit)
+{
+    static const weir_choice both[] = {{"reset", NULL}, {"hold", NULL}, {NULL, NULL}};
+    static const weir_choice one[] = {{"reset", NULL}, {NULL, NULL}};
+    if ((unit->flags & WEIR_UNIT_STATEFUL) == 0)
+        return (weir_setting){.name = NULL};
+    return (weir_setting){
+        .name = "on_gap",
+        .type = WEIR_SETTING_ENUM,
+        .preset = (unit->flags & WEIR_UNIT_HOLDS_OVER_GAP) != 0 ? "hold" : "reset",
+        .choices = (unit->flags & WEIR_UNIT_CHANGES_RATE) != 0 ? one : both,
+        .help = "at a gap of the recording: as for a first frame, or as if there were none"};
+}
+
 static const char *preset_text(const weir_setting *setting)
 {
     return setting->preset == NULL                ? "required"
@@ -228,20 +243,26 @@ print_ignored(const weir_unit_info *unit, FILE *file, const char *before, const 
     fputs(any ? "\n\n" : "", file);
 }
 
-static void print_settings(const weir_unit_info *unit)
+static void print_row(cli_table *table, const weir_setting *setting)
 {
     char range[512];
+    if (setting->name == NULL || setting->type == WEIR_SETTING_IGNORED)
+        return;
+    cli_table_cell(table, "%s", setting->name);
+    cli_table_cell(table, "%s", type_text(setting));
+    cli_table_cell(table, "%s", unit_text(setting));
+    cli_table_cell(table, "%s", preset_text(setting));
+    cli_table_cell(table, "%s", range_text(setting, range, sizeof range));
+    cli_table_cell(table, "%s", setting->help != NULL ? setting->help : "");
+}
+
+static void print_settings(const weir_unit_info *unit)
+{
+    weir_setting gap = gap_setting(unit);
     cli_table *table = cli_table_create("setting|type|unit|default|allowed|");
-    for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++) {
-        if (setting->type == WEIR_SETTING_IGNORED)
-            continue;
-        cli_table_cell(table, "%s", setting->name);
-        cli_table_cell(table, "%s", type_text(setting));
-        cli_table_cell(table, "%s", unit_text(setting));
-        cli_table_cell(table, "%s", preset_text(setting));
-        cli_table_cell(table, "%s", range_text(setting, range, sizeof range));
-        cli_table_cell(table, "%s", setting->help != NULL ? setting->help : "");
-    }
+    for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++)
+        print_row(table, setting);
+    print_row(table, &gap);
     cli_table_print(table, stdout);
     cli_table_destroy(table);
     putchar('\n');
@@ -270,6 +291,19 @@ static void put_markdown(FILE *file, const char *text)
     }
 }
 
+static void put_markdown_row(FILE *file, const weir_setting *setting)
+{
+    char text[512];
+    if (setting->name == NULL || setting->type == WEIR_SETTING_IGNORED)
+        return;
+    fprintf(file, "| `%s` | %s | %s | %s | ", setting->name, type_text(setting), unit_text(setting),
+            preset_text(setting));
+    put_markdown(file, range_text(setting, text, sizeof text));
+    fputs(" | ", file);
+    put_markdown(file, setting->help != NULL ? setting->help : "");
+    fputs(" |\n", file);
+}
+
 void cli_unit_markdown(const weir_unit_info *unit, FILE *file)
 {
     char text[512];
@@ -283,16 +317,10 @@ void cli_unit_markdown(const weir_unit_info *unit, FILE *file)
         fprintf(file, "It %s.\n\n", text);
     if (unit->settings != NULL && unit->settings->name != NULL) {
         fputs("| setting | type | unit | default | allowed | |\n|---|---|---|---|---|---|\n", file);
-        for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++) {
-            if (setting->type == WEIR_SETTING_IGNORED)
-                continue;
-            fprintf(file, "| `%s` | %s | %s | %s | ", setting->name, type_text(setting),
-                    unit_text(setting), preset_text(setting));
-            put_markdown(file, range_text(setting, text, sizeof text));
-            fputs(" | ", file);
-            put_markdown(file, setting->help != NULL ? setting->help : "");
-            fputs(" |\n", file);
-        }
+        weir_setting gap = gap_setting(unit);
+        for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++)
+            put_markdown_row(file, setting);
+        put_markdown_row(file, &gap);
         putc('\n', file);
         print_ignored(unit, file, "Taken without effect, for graphs of the reference: ", "`");
     }

@@ -20,3 +20,11 @@ status 0 "$WEIR" units butterworth
 for word in order cuton cutoff Hz required; do
     grep -qw "$word" out || fail "no $word on the page of butterworth"
 done
+
+# What the chain reads for every unit with a memory is on its page, and taken as the page says.
+for unit in butterworth ewma window; do
+    status 0 "$WEIR" units $unit
+    grep -q "^on_gap  *choice " out || fail "no on_gap on the page of $unit: $(cat out)"
+done
+status 0 "$WEIR" units scale
+! grep -q on_gap out
