@@ -18,17 +18,7 @@
 
 typedef weiri_bits bits;
 
-WEIRI_INLINE bits blend(bits where, bits yes, bits no)
-{
-#if defined(__AVX512F__)
-    return (bits)_mm512_ternarylogic_epi64((__m512i)where, (__m512i)yes, (__m512i)no, 0xca);
-#elif defined(__AVX2__)
-    return (bits)_mm256_blendv_ps((__m256)no, (__m256)yes, (__m256)where);
-#else
-    return (where & yes) | (~where & no);
-#endif
-}
-#define CHOOSE(type, where, yes, no) ((type)blend((bits)(where), (bits)(yes), (bits)(no)))
+#define CHOOSE(type, where, yes, no) ((type)weiri_blend((bits)(where), (bits)(yes), (bits)(no)))
 
 WEIRI_INLINE bits at_most(weiri_vd value, double most)
 {

@@ -118,6 +118,17 @@ WEIRI_INLINE bool weiri_all_ones(weiri_bits where)
 #endif
 }
 
+WEIRI_INLINE weiri_bits weiri_blend(weiri_bits where, weiri_bits yes, weiri_bits no)
+{
+#if defined(__AVX512F__)
+    return (weiri_bits)_mm512_ternarylogic_epi64((__m512i)where, (__m512i)yes, (__m512i)no, 0xca);
+#elif defined(__AVX2__)
+    return (weiri_bits)_mm256_blendv_ps((__m256)no, (__m256)yes, (__m256)where);
+#else
+    return (where & yes) | (~where & no);
+#endif
+}
+
 WEIRI_INLINE weiri_vd weiri_vd_sqrt(weiri_vd a)
 {
 #if defined(__AVX512F__)
