@@ -102,6 +102,7 @@ static json_t *info_json(const weir_source_info *info)
         json_array_append_new(annotations, row);
     }
     json_object_set_new(json, "format", cli_json_text(info->format));
+    json_object_set_new(json, "variant", cli_json_text(info->variant));
     json_object_set_new(json, "rate_hz", cli_json_real(spec->rate_hz));
     json_object_set_new(json, "frames", cli_json_count(info->frames));
     json_object_set_new(json, "seconds", cli_json_real(cli_seconds(info->frames, spec->rate_hz)));
@@ -243,7 +244,12 @@ static void info_print(const char *path, const weir_source_info *info)
     cli_put_clean(stdout, path);
     putchar('\n');
     put_field("format");
-    printf("%s\n", info->format);
+    printf("%s", info->format);
+    if (info->variant != NULL) {
+        fputs(": ", stdout);
+        cli_put_clean(stdout, info->variant);
+    }
+    putchar('\n');
     put_field("rate");
     printf("%s\n", cli_rate(info->spec.rate_hz, a, sizeof a));
     put_field("frames");

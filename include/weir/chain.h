@@ -50,6 +50,8 @@ typedef struct weir_source_info {
     const weir_annotation *annotations; /* the first of them, as they stand in the recording */
     size_t annotation_count;
     uint64_t annotations_left_out;
+    /* Which one of its format: "BDF+D", "NSx 3.0", a dataset; NULL = there is but one. */
+    const char *variant;
 } weir_source_info;
 
 /* A source's functions: all required, called from the chain's thread only, without locks. */

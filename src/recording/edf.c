@@ -283,6 +283,10 @@ static weir_err read_head(weiri_reader *reader, edf *e)
     const char *kind = e->head + RESERVED_AT;
     e->plus = memcmp(kind, "EDF+", 4) == 0 || memcmp(kind, "BDF+", 4) == 0;
     e->gaps = e->plus && kind[4] == 'D';
+    static const char *const variants[2][4] = {{"EDF", "EDF+", "EDF+C", "EDF+D"},
+                                               {"BDF", "BDF+", "BDF+C", "BDF+D"}};
+    size_t variant = !e->plus ? 0 : e->gaps ? 3 : kind[4] == 'C' ? 2 : 1;
+    reader->info.variant = variants[e->bdf][variant];
     double number = 0;
     err = head_number(reader, e, SIGNALS_AT, 4, 1, MAX_SIGNALS, "1 to 9999 signals", &number);
     if (err != WEIR_OK) {

@@ -222,6 +222,7 @@ static weir_err open_dataset(weiri_reader *reader, hdf5_in *in)
     if (err != WEIR_OK) {
         return err;
     }
+    reader->info.variant = reader->dataset;
     const uint64_t shape[WEIR_MAX_DIMS] = {in->frames, reader->channel_count, in->shape[2],
                                            in->shape[3]};
     weiri_side_read(reader, shape, in->dims > 1 ? in->dims : 2);

@@ -269,6 +269,15 @@ static weir_err nsx_open(weiri_reader *reader)
     for (uint64_t i = 0; i < reader->channel_count; i++) {
         reader->channels[i].rate_hz = (double)NSX_CLOCK_HZ / e->period;
     }
+    static const struct {
+        uint32_t spec;
+        const char *name;
+    } variants[] = {{21, "NSx 2.1"}, {22, "NSx 2.2"}, {23, "NSx 2.3"}, {30, "NSx 3.0"}};
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        if (e->spec == variants[i].spec) {
+            reader->info.variant = variants[i].name;
+        }
+    }
     e->frame_bytes = (size_t)reader->channel_count * 2;
     e->counts = e->resolution_hz == NSX_CLOCK_HZ;
     e->tolerance_ns = reader->options->gap_tolerance_s * 1e9;

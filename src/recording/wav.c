@@ -340,16 +340,22 @@ static weir_err coding_of(weiri_reader *reader, wav *in, int format)
         int subtype;
         weiri_coding coding;
         double base, full;
+        const char *name;
     } plain[] = {
-        {SF_FORMAT_PCM_U8, WEIRI_CODING_U8, 128, 128},
-        {SF_FORMAT_PCM_16, WEIRI_CODING_I16, 0, 32768},
-        {SF_FORMAT_PCM_24, WEIRI_CODING_I24, 0, 8388608},
-        {SF_FORMAT_PCM_32, WEIRI_CODING_I32, 0, 2147483648.0},
-        {SF_FORMAT_FLOAT, WEIRI_CODING_F32, 0, 0},
-        {SF_FORMAT_DOUBLE, WEIRI_CODING_F64, 0, 0},
+        {SF_FORMAT_PCM_U8, WEIRI_CODING_U8, 128, 128, "8 bit"},
+        {SF_FORMAT_PCM_16, WEIRI_CODING_I16, 0, 32768, "16 bit"},
+        {SF_FORMAT_PCM_24, WEIRI_CODING_I24, 0, 8388608, "24 bit"},
+        {SF_FORMAT_PCM_32, WEIRI_CODING_I32, 0, 2147483648.0, "32 bit"},
+        {SF_FORMAT_FLOAT, WEIRI_CODING_F32, 0, 0, "float"},
+        {SF_FORMAT_DOUBLE, WEIRI_CODING_F64, 0, 0, "double"},
     };
-    static const int decoded[] = {SF_FORMAT_ULAW, SF_FORMAT_ALAW, SF_FORMAT_IMA_ADPCM,
-                                  SF_FORMAT_MS_ADPCM};
+    static const struct {
+        int subtype;
+        const char *name;
+    } decoded[] = {{SF_FORMAT_ULAW, "u-law"},
+                   {SF_FORMAT_ALAW, "A-law"},
+                   {SF_FORMAT_IMA_ADPCM, "IMA ADPCM"},
+                   {SF_FORMAT_MS_ADPCM, "MS ADPCM"}};
     weiri_scale scale = {.numer = 1};
     bool known = false;
     in->plain = true;
@@ -358,13 +364,15 @@ static weir_err coding_of(weiri_reader *reader, wav *in, int format)
         if ((format & SF_FORMAT_SUBMASK) == plain[i].subtype) {
             known = true;
             reader->stored.coding = plain[i].coding;
+            reader->info.variant = plain[i].name;
             scale.base = plain[i].base;
             scale.denom = plain[i].full;
         }
     }
     for (size_t i = 0; i < sizeof decoded / sizeof *decoded; i++) {
-        if ((format & SF_FORMAT_SUBMASK) == decoded[i]) {
+        if ((format & SF_FORMAT_SUBMASK) == decoded[i].subtype) {
             known = true;
+            reader->info.variant = decoded[i].name;
             in->plain = false;
             scale.denom = 32768;
             reader->stored.coding = WEIRI_CODING_I16;

@@ -15,6 +15,7 @@ info() {
     [ "$(wc -l <out)" -le 12 ] || fail "more than a few lines: $(cat out)"
 }
 info "$files/edf/edfPlusD.edf"
+line format "edf: EDF\\+D"
 line channels "11: squarewave, .*"
 line segments "6: 0 s \\+ 1 s, 2 s \\+ 1 s, 4 s \\+ 6 s, \\.\\.\\."
 line gaps "5, the longest 3 s"
@@ -33,7 +34,7 @@ line events "5: 0 s start, 0.1344 s type A, 0.3904 s type A, \\.\\.\\."
 status 0 "$WEIR" info "$files/edf/mne_test.edf" --json
 tr -d ' \n' <out | grep -qF '[2.5,2.5,"typeA"]],"annotations_left_out":0' || fail "events"
 info "$files/made-here/nsx30_ptp_one_sample_packets.ns6"
-line format nsx
+line format "nsx: NSx 3.0"
 line rate "30 kHz"
 line segments "2: 0 s \\+ 33.3 ms, 0.533333 s \\+ 16.7 ms"
 line notices "stamps are of a clock of its own; times count from the first, 1700000000000000000 at .*"
@@ -45,6 +46,7 @@ line frames "0 .*"
 line notices "offset 8762: the data are cut short: 0 of 30300 frames are there, 30300 are lost"
 refused 4 "a Blackrock NEV file: spikes and events" "$WEIR" info "$files/blackrock/l101210-001-02.nev"
 info "$files/edf/biosemi_Newtest17-256.bdf"
+line format "edf: BDF"
 line values "f32 in uV \\(16\\), Boolean \\(1\\), one count is 0.03125 in the first channel"
 
 # Stamps that go back, and segments that follow on each other: no gap of 1e-16 s.
@@ -58,3 +60,13 @@ line gaps "1, time goes back at 1"
 printf '0\n0.01\n0.0205\n0.02\n0.03\n0.5\n' | table late.csv
 info late.csv --rate 100
 line gaps "2, the longest 0.46 s, time goes back at 1"
+line format csv
+
+echo "[]" >copy.yaml
+for row in "wav wav: float" "h5 hdf5: /data"; do
+    if "$WEIR" --version | grep -q "^  $(echo "$row" | sed 's/.* \(.*\):.*/\1/')  *read"; then
+        status 0 "$WEIR" run copy.yaml synthetic:channels=2,rate=100,seconds=1,seed=1 -o "o.${row%% *}" --quiet
+        info "o.${row%% *}"
+        line format "${row#* }"
+    fi
+done
