@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * raw.c: values row by row behind a fixed offset, with nothing that says what they are. In: as options
- * state. Out: in the host's byte order, with a side file that says what they are.
+ * state, or the side file of weir's own. Out: in the host's byte order, with a side file that says what they are.
  */
 #include <string.h>
 
@@ -47,21 +47,26 @@ static uint64_t frames_of(const weiri_reader *reader)
 static weir_err raw_open(weiri_reader *reader)
 {
     const weir_recording_options *options = reader->options;
-    if (options->dtype == NULL) {
+    const char *dtype = options->dtype;
+    uint64_t channels = options->channels_in_file;
+    if (!reader->input.pipe && (dtype == NULL || channels == 0)) {
+        weiri_side_shape(reader, &dtype, &channels);
+    }
+    if (dtype == NULL) {
         return missing(reader, "--dtype", "dtype");
     }
-    if (options->channels_in_file == 0) {
+    if (channels == 0) {
         return missing(reader, "--channels-in-file", "number of channels");
     }
-    if (options->channels_in_file > WEIRI_MAX_CHANNELS) {
+    if (channels > WEIRI_MAX_CHANNELS) {
         return weiri_fail(WEIR_E_USAGE, "%s: %llu channels: at most %u", reader->path,
-                          (unsigned long long)options->channels_in_file, WEIRI_MAX_CHANNELS);
+                          (unsigned long long)channels, WEIRI_MAX_CHANNELS);
     }
-    weir_err err = weiri_stored_parse(options->dtype, &reader->stored);
+    weir_err err = weiri_stored_parse(dtype, &reader->stored);
     if (err != WEIR_OK) {
         return weiri_fail_prefix(err, "%s: ", reader->path);
     }
-    reader->channel_count = options->channels_in_file;
+    reader->channel_count = channels;
     reader->data_offset = options->offset_bytes;
     uint64_t frame_bytes = reader->channel_count * weiri_stored_bytes(reader->stored);
     if (!reader->input.pipe) {

@@ -191,15 +191,64 @@ static void out_to_a_pipe_and_a_file(void **state)
     assert_int_equal(read(reader, found, sizeof found), 24);
     assert_memory_equal(found + 8, rows, 8);
     close(reader);
-    weir_recording_options in = stated("i16", 2);
-    weir_source *source = NULL;
-    assert_ok(weir_recording_open(file, &in, &source));
-    recorded all = {0};
-    assert_ok(read_source(source, 4, 0, &all));
-    assert_int_equal(all.frames, 6);
-    assert_true(all.values[11] == -4);
-    recorded_free(&all);
-    source->ops->close(source);
+    /* With all of it stated, and with nothing: the side file says it. */
+    for (int i = 0; i < 2; i++) {
+        weir_recording_options in = i ? weir_recording_options_default() : stated("i16", 2);
+        weir_source *source = NULL;
+        assert_ok(weir_recording_open(file, &in, &source));
+        assert_true(source->ops->info(source)->spec.rate_hz == 100);
+        recorded all = {0};
+        assert_ok(read_source(source, 4, 0, &all));
+        assert_int_equal(all.frames, 6);
+        assert_int_equal(all.columns, 2);
+        assert_true(all.values[11] == -4);
+        recorded_free(&all);
+        source->ops->close(source);
+    }
+}
+
+/* A side file is believed where it is weir's own and fits the file; what is stated goes before it. */
+static void side_file(void **state)
+{
+    (void)state;
+    static const char bytes[48] = {0};
+    static const struct {
+        const char *text, *refused; /* NULL: is read */
+        uint64_t columns;
+    } cases[] = {
+        {"{\"weir\": \"1\", \"dtype\": \"i16\", \"rate_hz\": 5, \"dims\": [\"time\", \"ch\"], "
+         "\"axes\": {\"ch\": {\"unit\": \"\", \"labels\": [\"a\", \"b\", \"c\"]}}}",
+         NULL, 3},
+        {"{\"weir\": \"1\", \"dtype\": \"i16\", \"rate_hz\": 5, \"dims\": [\"win\", \"time\", "
+         "\"ch\"], "
+         "\"rows\": 4}",
+         NULL, 6},
+        {"{\"weir\": \"1\", \"dtype\": \"i16\", \"rate_hz\": 5, \"rows\": 5}", "--channels-in-file",
+         0},
+        {"{\"weir\": \"1\", \"dtype\": \"i17\", \"rate_hz\": 5, \"rows\": 4}", "--channels-in-file",
+         0},
+        {"{\"weir\": \"1\", \"rate_hz\": 5, \"rows\": 4}", "--dtype", 0},
+        {"{\"dtype\": \"i16\", \"rate_hz\": 5, \"rows\": 4}", "--dtype", 0},
+        {"[1", "--dtype", 0},
+    };
+    char path[256];
+    snprintf(path, sizeof path, "%s", write_file("s.raw", bytes, sizeof bytes));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_file("s.raw.json", cases[i].text, strlen(cases[i].text));
+        weir_source *source = NULL;
+        if (cases[i].refused) {
+            assert_fails(weir_recording_open(path, NULL, &source), WEIR_E_USAGE, cases[i].refused);
+            continue;
+        }
+        assert_ok(weir_recording_open(path, NULL, &source));
+        assert_int_equal(weir_spec_columns(&source->ops->info(source)->spec), cases[i].columns);
+        source->ops->close(source);
+        weir_recording_options in = weir_recording_options_default();
+        in.channels_in_file = 12;
+        assert_ok(weir_recording_open(path, &in, &source));
+        assert_int_equal(source->ops->info(source)->frames, 2);
+        source->ops->close(source);
+    }
 }
 
 int main(void)
@@ -207,7 +256,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_behind_an_offset),  cmocka_unit_test(what_must_be_stated),
         cmocka_unit_test(pipe_in_pieces),           cmocka_unit_test(interrupted),
-        cmocka_unit_test(out_to_a_pipe_and_a_file),
+        cmocka_unit_test(out_to_a_pipe_and_a_file), cmocka_unit_test(side_file),
     };
     return cmocka_run_group_tests_name("raw", tests, NULL, own_folder_remove);
 }

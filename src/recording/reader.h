@@ -234,6 +234,9 @@ weir_err weiri_reader_annotate(
  * then the rate, from --rate or from there. */
 void weiri_side_read(weiri_reader *reader, const uint64_t *shape, uint32_t dims);
 weir_err weiri_reader_need_rate(weiri_reader *reader);
+/* open(), of rows that say nothing at all: dtype (NULL) and columns (0) as weir wrote them, where they are not
+ * stated and the side file says so. */
+void weiri_side_shape(weiri_reader *reader, const char **dtype, uint64_t *columns);
 
 /* open(): whether --start and --duration ask for no more than the first whole_s seconds. A file that is shorter
  * than its header states is refused (what it was is unknown), but for who says that a part will do. */

@@ -197,6 +197,47 @@ static void read_annotations(weiri_reader *reader, const json_t *root)
     reader->side_events = events;
 }
 
+/* Labels or values of every dimension but the first, else what the rows take of the file. */
+static uint64_t count_columns(const weiri_reader *reader, const json_t *root, uint64_t width)
+{
+    const json_t *dims = json_object_get(root, "dims"), *axes = json_object_get(root, "axes");
+    uint64_t columns = json_array_size(dims) > 1 ? 1 : 0;
+    for (size_t i = 1; i < json_array_size(dims); i++) {
+        const char *name = json_string_value(json_array_get(dims, i));
+        const json_t *axis = json_object_get(axes, name ? name : "");
+        uint64_t count = json_array_size(json_object_get(axis, "labels"));
+        count = count ? count : json_array_size(json_object_get(axis, "values"));
+        if (!weiri_mul(columns, count, &columns)) {
+            return 0;
+        }
+    }
+    json_int_t rows = json_integer_value(json_object_get(root, "rows"));
+    uint64_t size = reader->input.size, all = 0;
+    if (columns == 0 && rows > 0 && weiri_mul((uint64_t)rows, width, &all) && size % all == 0) {
+        columns = size / all;
+    }
+    return columns;
+}
+
+void weiri_side_shape(weiri_reader *reader, const char **dtype, uint64_t *columns)
+{
+    size_t bytes = 0;
+    char *text = load(reader, &bytes);
+    json_error_t error;
+    json_t *root = text ? json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error) : NULL;
+    const char *stored = json_string_value(json_object_get(root, "dtype"));
+    if (stored && json_is_string(json_object_get(root, "weir")) && *dtype == NULL &&
+        weiri_reader_text(reader, stored, strlen(stored), dtype) != WEIR_OK) {
+        *dtype = NULL;
+    }
+    weiri_stored as = {0};
+    if (*dtype && *columns == 0 && json_is_string(json_object_get(root, "weir")) &&
+        weiri_stored_parse(*dtype, &as) == WEIR_OK) {
+        *columns = count_columns(reader, root, weiri_stored_bytes(as));
+    }
+    json_decref(root);
+}
+
 void weiri_side_read(weiri_reader *reader, const uint64_t *shape, uint32_t dims)
 {
     size_t bytes = 0;
