@@ -29,6 +29,7 @@ const unsigned char *weiri_hdf5_see(weiri_hdf5_view *in, uint64_t at, size_t byt
         }
         in->at = at;
         in->filled = got;
+        in->ended = in->ended || got < bytes;
     }
     return bytes <= in->filled - (at - in->at) ? in->window + (at - in->at) : NULL;
 }
@@ -168,8 +169,14 @@ look_through(weiri_hdf5_view *in, header *all, piece where, const char *name, ui
     return true;
 }
 
+/* Of the link, if it says so: libhdf5 opens what it is asked about. */
 static bool address_of(hid_t object, const char *name, uint64_t *ret_at)
 {
+    H5L_info_t link = {.type = H5L_TYPE_ERROR};
+    if (name && H5Lget_info(object, name, &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_HARD) {
+        *ret_at = link.u.address;
+        return *ret_at <= INT64_MAX;
+    }
     H5O_info_t info = {.addr = HADDR_UNDEF};
     herr_t err = name ? H5Oget_info_by_name2(object, name, &info, H5O_INFO_BASIC, H5P_DEFAULT)
                       : H5Oget_info2(object, &info, H5O_INFO_BASIC);
@@ -264,6 +271,11 @@ weir_err weiri_hdf5_object(weiri_reader *reader, const hdf5_in *file, hid_t from
     if (good && !known) {
         return weiri_malformed(reader, in.base + at,
                                "its root is neither a group nor anything else that libhdf5 knows");
+    }
+    if (!good && in.ended) {
+        return weiri_malformed(reader, reader->input.size,
+                               "%.80s: the file ends here, expected its header's message at %llu",
+                               name ? name : "/", (unsigned long long)in.message);
     }
     if (!good) {
         return weiri_malformed(reader, in.message,

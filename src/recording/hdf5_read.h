@@ -42,6 +42,7 @@ typedef struct weiri_hdf5_view {
     uint64_t base, at; /* of addresses in the file; of the window */
     uint64_t message;  /* the last that was looked at */
     size_t filled;
+    bool ended;     /* something was looked for behind the file's end */
     uint64_t steps; /* hdf5_text.c's */
     unsigned char *window;
 } weiri_hdf5_view;

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Damage of what an HDF5 file states without a checksum, in files that libhdf5's own driver wrote: lists and trees
+ * that lead back, blocks of another kind, lengths of messages. Each would end libhdf5 1.10, or its stack, or not
+ * end; each is refused with an offset. Whole files are hdf5_test.c's.
+ */
+#include "recordings.h"
+
+#if defined(__has_include)
+#if __has_include(<hdf5.h>)
+#define H5_USE_110_API
+#include <hdf5.h>
+#define HAVE 1
+#endif
+#endif
+
+#ifndef HAVE
+int main(void)
+{
+    printf("skipped: this build is without HDF5\n");
+    return 0;
+}
+#else
+/* What libhdf5 itself keeps of a file that it refused. */
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libhdf5\n";
+}
+
+enum { FRAMES = 1000, CHANNELS = 3 };
+
+/* Places in a file of libhdf5's older kind. */
+enum { SUPER_END = 40, SUPER_TREE = 80, SUPER_HEAP = 88 };
+
+static unsigned char whole[1 << 18];
+static size_t whole_bytes;
+
+static uint64_t get64(size_t at)
+{
+    uint64_t value = 0;
+    assert_true(at + 8 <= whole_bytes);
+    memcpy(&value, whole + at, sizeof value);
+    return value;
+}
+
+static void put64(size_t at, uint64_t value)
+{
+    assert_true(at + 8 <= whole_bytes);
+    memcpy(whole + at, &value, sizeof value);
+}
+
+static void load(void)
+{
+    FILE *file = fopen(own_path("t.h5"), "rb");
+    assert_non_null(file);
+    whole_bytes = fread(whole, 1, sizeof whole, file);
+    fclose(file);
+    assert_true(whole_bytes > 100 && whole_bytes < sizeof whole);
+    assert_memory_equal(whole, "\x89HDF\r\n\x1a\n\0", 9);
+}
+
+static size_t find(const char *wanted, size_t bytes)
+{
+    const unsigned char *at = memmem(whole, whole_bytes, wanted, bytes);
+    assert_non_null(at);
+    return (size_t)(at - whole);
+}
+
+/* The layout of chunks in so many dimensions (that of values counted): its index's address is 3 bytes on. */
+static size_t find_chunks(unsigned dims)
+{
+    size_t at = find((const char[]){3, 2, (char)dims}, 3);
+    assert_memory_equal(whole + get64(at + 3), "TREE\1", 5);
+    return at;
+}
+
+static void save(void)
+{
+    FILE *file = fopen(own_path("b.h5"), "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(whole, 1, whole_bytes, file), whole_bytes);
+    fclose(file);
+}
+
+/* What is loaded is refused: when it is opened, or when it is read. Then it is loaded anew. */
+static void refused(const char *dataset, bool opens, weir_err err, const char *why)
+{
+    save();
+    weir_recording_options options = weir_recording_options_default();
+    options.rate_hz = 500;
+    options.dataset = dataset;
+    weir_source *source = NULL;
+    recorded all = {0};
+    weir_err got = weir_recording_open(own_path("b.h5"), &options, &source);
+    assert_true(opens == (got == WEIR_OK));
+    if (opens) {
+        got = read_source(source, 64, 0, &all);
+        source->ops->close(source);
+        recorded_free(&all);
+    }
+    assert_fails(got, err, why);
+    load();
+}
+
+/* ---- files to be damaged -------------------------------------------------------------------------------------- */
+
+static hid_t create(void)
+{
+    hid_t file = H5Fcreate(own_path("t.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(file >= 0);
+    return file;
+}
+
+/* A dataset of zeros; chunk[0] = 0: in one piece. */
+static hid_t dataset(hid_t at, const char *name, hid_t type, int dims, const hsize_t *chunk)
+{
+    static const char zeros[FRAMES * CHANNELS * 4];
+    const hsize_t shape[2] = {dims == 1 ? CHANNELS : FRAMES, CHANNELS};
+    hid_t space = H5Screate_simple(dims, shape, NULL), how = H5Pcreate(H5P_DATASET_CREATE);
+    if (chunk[0]) {
+        H5Pset_chunk(how, dims, chunk);
+    }
+    hid_t data = H5Dcreate2(at, name, type, space, H5P_DEFAULT, how, H5P_DEFAULT);
+    assert_true(H5Dwrite(data, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, zeros) >= 0);
+    H5Pclose(how);
+    H5Sclose(space);
+    return data;
+}
+
+/* /g/x, with more attributes than the first piece of its header holds. */
+static void make(hsize_t rows)
+{
+    const hsize_t chunk[2] = {rows, CHANNELS};
+    hid_t file = create(), one = H5Screate(H5S_SCALAR);
+    hid_t group = H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t data = dataset(group, "x", H5T_STD_I16LE, 2, chunk);
+    for (int i = 0; i < 6; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "note %d", i);
+        H5Aclose(H5Acreate2(data, name, H5T_IEEE_F64LE, one, H5P_DEFAULT, H5P_DEFAULT));
+    }
+    assert_true(H5Oset_comment(group, "remarks") >= 0);
+    H5Dclose(data);
+    H5Gclose(group);
+    H5Sclose(one);
+    assert_true(H5Fclose(file) >= 0);
+    load();
+}
+
+/* ---- heaps of names --------------------------------------------------------------------------------------------- */
+
+static void names_end_and_their_free_places_too(void **state)
+{
+    (void)state;
+    make(0);
+    size_t heap = get64(SUPER_HEAP), size = get64(heap + 8), place = get64(heap + 16);
+    size_t names = get64(heap + 24);
+    assert_memory_equal(whole + heap, "HEAP", 4);
+    assert_true(place > 1 && place + 16 <= size);
+    put64(names + place, place);
+    refused(NULL, false, WEIR_E_RECORDING, "of them free so far");
+    put64(names + place + 8, 0);
+    refused(NULL, false, WEIR_E_RECORDING, "a free place of 0 bytes among names of");
+    put64(names + place + 8, size - place + 8);
+    refused(NULL, false, WEIR_E_RECORDING, "of them free so far; allowed: 16 to what is left");
+    put64(heap + 16, size - 8);
+    refused(NULL, false, WEIR_E_RECORDING, "which is not within them");
+    whole[names + size - 1] = 'x';
+    refused(NULL, false, WEIR_E_RECORDING, "bytes of names: found 120, allowed 0");
+    put64(heap + 8, 0);
+    refused(NULL, false, WEIR_E_RECORDING, "a heap of names: 0 bytes of them");
+    put64(heap + 8, UINT64_MAX);
+    refused(NULL, false, WEIR_E_RECORDING, "a heap of names: 18446744073709551615 bytes");
+    put64(names + place, names + place);
+    refused(NULL, false, WEIR_E_RECORDING, "which is not within them");
+}
+
+/* Of two heaps that share their names libhdf5 fills in one, and follows nothing in the other. */
+static void names_are_of_one_heap(void **state)
+{
+    (void)state;
+    make(0);
+    size_t heap = get64(SUPER_HEAP), bytes = get64(heap + 8), names = whole_bytes;
+    size_t other = get64(find("SNOD", 4) + 8 + 32);
+    assert_memory_equal(whole + other, "HEAP", 4);
+    assert_true(whole_bytes + bytes < sizeof whole);
+    memcpy(whole + names, whole + get64(heap + 24), bytes);
+    whole_bytes += bytes;
+    put64(SUPER_END, whole_bytes);
+    put64(heap + 24, names);
+    put64(other + 24, names);
+    refused("/g/x", false, WEIR_E_RECORDING, "are another heap's");
+}
+
+/* ---- trees -------------------------------------------------------------------------------------------------------- */
+
+static void nodes_are_of_one_kind(void **state)
+{
+    (void)state;
+    make(1);
+    size_t chunks = find_chunks(3), node = get64(chunks + 3), child = node + 24 + 32;
+    size_t groups = get64(SUPER_TREE);
+    assert_int_equal(whole[node + 5], 1);
+    put64(chunks + 3, groups); /* held as a group's when it is taken for chunks' */
+    refused("/g/x", false, WEIR_E_RECORDING, "leads here: found 54524545, then 0 at byte 4");
+    put64(child, groups);
+    refused("/g/x", true, WEIR_E_RECORDING, "kind 0, level 0; allowed: a B-tree's node of kind 1");
+    put64(child, node); /* from which libhdf5 does not come back */
+    refused("/g/x", true, WEIR_E_RECORDING, "level 1; allowed: a B-tree's node of kind 1, level 0");
+    put64(child, UINT64_MAX - 1);
+    refused("/g/x", true, WEIR_E_RECORDING, "behind all files");
+    whole[groups + 5] = 1;
+    put64(groups + 24 + 8, groups);
+    refused("/g/x", false, WEIR_E_RECORDING, "allowed: a B-tree's node of kind 0, level 0");
+    memset(whole + chunks + 11, 0, 4); /* a chunk of no rows */
+    refused("/g/x", false, WEIR_E_RECORDING, "sizes within a message do not fit together");
+}
+
+/* The index of a table beside it, which was read by that table's measure. */
+static void index_of_another(void **state)
+{
+    (void)state;
+    weir_recording_options options = weir_recording_options_default();
+    options.rate_hz = 500;
+    options.dataset = "/x";
+    const hsize_t all[2] = {FRAMES, CHANNELS}, three[1] = {CHANNELS};
+    hid_t file = create(), text = H5Tcopy(H5T_C_S1);
+    H5Tset_size(text, 4);
+    H5Dclose(dataset(file, "labels", text, 1, three));
+    H5Dclose(dataset(file, "x", H5T_STD_I16LE, 2, all));
+    H5Tclose(text);
+    assert_true(H5Fclose(file) >= 0);
+    load();
+    size_t own = find_chunks(3), other = get64(find_chunks(2) + 3);
+    put64(own + 3, other);
+    refused("/x", true, WEIR_E_RECORDING, "a chunk of 12 bytes; allowed: 6000");
+    for (unsigned char level = 0; level < 2; level++) {
+        whole[other + 5] = level; /* a table of one chunk has no levels */
+        save();
+        weir_source *source = NULL;
+        assert_ok(weir_recording_open(own_path("b.h5"), &options, &source));
+        const char *const *labels = source->ops->info(source)->spec.dims[1].labels;
+        assert_true((labels == NULL) == (level == 1));
+        source->ops->close(source);
+    }
+}
+
+/* ---- messages ------------------------------------------------------------------------------------------------------ */
+
+static void messages_are_measured(void **state)
+{
+    (void)state;
+    static const char small[] = "sizes within a message do not fit together";
+    make(0);
+    size_t piece = find("\x10\0\x10\0", 4) + 8;
+    for (uint64_t bytes = 1; bytes < 8; bytes += 3) { /* shorter than a message's head */
+        put64(piece + 8, bytes);
+        refused("/g/x", false, WEIR_E_RECORDING, small);
+    }
+    whole[find("remarks", 8) + 7] = 'x';
+    refused("/g/x", false, WEIR_E_RECORDING, small);
+
+    /* Links that are counted: their heap and index; values in other files: how many. */
+    hid_t file = create(), how = H5Pcreate(H5P_GROUP_CREATE), out = H5Pcreate(H5P_DATASET_CREATE);
+    const hsize_t shape[1] = {10}, none[2] = {0, 0};
+    hid_t space = H5Screate_simple(1, shape, NULL);
+    H5Pset_link_creation_order(how, H5P_CRT_ORDER_TRACKED);
+    hid_t group = H5Gcreate2(file, "g", H5P_DEFAULT, how, H5P_DEFAULT);
+    H5Pset_external(out, "raw.bin", 0, 20);
+    H5Dclose(H5Dcreate2(file, "far", H5T_STD_I16LE, space, H5P_DEFAULT, out, H5P_DEFAULT));
+    H5Dclose(dataset(group, "x", H5T_STD_I16LE, 2, none));
+    H5Gclose(group);
+    H5Sclose(space);
+    H5Pclose(out);
+    H5Pclose(how);
+    assert_true(H5Fclose(file) >= 0);
+    load();
+    size_t links = find("\2\0\x20\0", 4) + 8, files = find("\7\0\x28\0", 4) + 8;
+    assert_memory_equal(whole + links, "\0\1", 2);
+    whole[links + 1] = 3; /* one index more */
+    refused("/g/x", false, WEIR_E_RECORDING, small);
+    put64(links + 10, get64(SUPER_TREE));
+    refused("/g/x", false, WEIR_E_RECORDING, "then 0 at byte 4; allowed FRHP, then 0 to 0");
+    put64(links + 18, get64(SUPER_TREE));
+    refused("/g/x", false, WEIR_E_RECORDING, "allowed BTHD, then 5 to 5");
+    put64(links + 18, UINT64_MAX - 1);
+    refused("/g/x", false, WEIR_E_RECORDING, small);
+    assert_int_equal(whole[files + 4], 1);
+    whole[files + 6] = 2; /* more files than there is room for */
+    refused("/far", false, WEIR_E_RECORDING, small);
+    put64(files + 8, get64(SUPER_TREE));
+    refused("/far", false, WEIR_E_RECORDING, "allowed HEAP, then 0 to 0");
+    refused("/far", false, WEIR_E_USAGE, "external");
+}
+
+/* Where the names of other files lie libhdf5 reads before it can be asked: here nothing can be read there. */
+static void virtual_is_refused_unread(void **state)
+{
+    (void)state;
+    const hsize_t shape[2] = {10, 2};
+    hid_t file = create(), space = H5Screate_simple(2, shape, NULL);
+    hid_t how = H5Pcreate(H5P_DATASET_CREATE);
+    assert_true(H5Pset_virtual(how, space, "other.h5", "/x", space) >= 0);
+    hid_t data = H5Dcreate2(file, "v", H5T_STD_I16LE, space, H5P_DEFAULT, how, H5P_DEFAULT);
+    assert_true(data >= 0);
+    H5Dclose(data);
+    H5Pclose(how);
+    H5Sclose(space);
+    assert_true(H5Fclose(file) >= 0);
+    load();
+    for (int i = 0; i < 2; i++) {
+        memset(whole + find("GCOL", 4), 0, 4);
+        refused(i ? "/v" : NULL, false, WEIR_E_USAGE, "lies in other files (virtual)");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_end_and_their_free_places_too),
+        cmocka_unit_test(names_are_of_one_heap),
+        cmocka_unit_test(nodes_are_of_one_kind),
+        cmocka_unit_test(index_of_another),
+        cmocka_unit_test(messages_are_measured),
+        cmocka_unit_test(virtual_is_refused_unread),
+    };
+    H5dont_atexit();
+    const weir_format_info *format = weir_formats();
+    while (format->name && strcmp(format->name, "hdf5") != 0) {
+        format++;
+    }
+    if (format->name == NULL || !format->reads) {
+        printf("skipped: this build is without HDF5\n");
+        return 0;
+    }
+    return cmocka_run_group_tests_name("hdf5_block", tests, NULL, own_folder_remove);
+}
+#endif
