@@ -50,7 +50,8 @@ enum {
     CLI_OPT_MESSAGE_LENGTHS,
     CLI_OPT_MARKDOWN,
     CLI_OPT_POLICY,
-    CLI_OPT_DATASET
+    CLI_OPT_DATASET,
+    CLI_OPT_UNIT
 };
 
 /* ---- say.c: lines for a person --------------------------------------------------------------- */

@@ -64,6 +64,7 @@ static const struct argp_option options[] = {
     {"duration", CLI_OPT_DURATION, "TIME", 0, "take that long", 2},
     {"dataset", CLI_OPT_DATASET, "/GROUP/NAME", 0,
      "hdf5: this one; as well behind the path: FILE.h5:/GROUP/NAME", 2},
+    {"unit", CLI_OPT_UNIT, "TEXT", 0, "of channels for which it states none: uV", 2},
     {"raw", CLI_OPT_RAW, 0, 0, "stored counts instead of physical values", 2},
     {"message-frames", CLI_OPT_MESSAGE_FRAMES, "N", 0, "cut the input into messages of N frames",
      2},
@@ -108,6 +109,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         break;
     case CLI_OPT_DATASET:
         recording->dataset = text;
+        break;
+    case CLI_OPT_UNIT:
+        recording->unit = text;
         break;
     case CLI_OPT_RAW:
         recording->counts = true;

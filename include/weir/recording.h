@@ -28,6 +28,7 @@ typedef struct weir_recording_options {
     bool counts;               /* stored counts instead of physical values */
     bool one_rate;             /* of channels that differ in rate those of the first one's */
     const char *dataset;       /* hdf5: "/group/name"; NULL = behind the path, or the only one */
+    const char *unit;          /* of channels for which the recording states none; NULL = not stated */
 } weir_recording_options;
 
 WEIR_API weir_recording_options weir_recording_options_default(void);

@@ -520,7 +520,7 @@ static void outputs_that_cannot_be(void **state)
     uint64_t bytes = 0;
     assert_fails(weir_recording_create("x.what", NULL, &sink), WEIR_E_USAGE, "x.what");
     assert_fails(weir_recording_create("/tmp", NULL, &sink), WEIR_E_USAGE, "/tmp");
-    assert_fails(weir_recording_create("-", NULL, &sink), WEIR_E_USAGE, "--format");
+    assert_fails(weir_recording_create("-", NULL, &sink), WEIR_E_USAGE, "--output-format");
     weir_output_options options = weir_output_options_default();
     options.format = "edf";
     assert_fails(weir_recording_create("x.edf", &options, &sink), WEIR_E_USAGE, "not written");
@@ -543,9 +543,53 @@ static void outputs_that_cannot_be(void **state)
     free(memory);
 }
 
+/* A unit that is stated is of the channels that have none; those of a side file stay. */
+static void unit_that_is_stated(void **state)
+{
+    (void)state;
+    static const char head[] =
+        "\x93NUMPY\1\0\x46\0{'descr': '<f4', 'fortran_order': False, 'shape': "
+        "(2, 3), }           \n";
+    char bytes[sizeof head - 1 + 24] = {0};
+    memcpy(bytes, head, sizeof head - 1);
+    char path[256];
+    snprintf(path, sizeof path, "%s", write_file("stated.npy", bytes, sizeof bytes));
+    weir_recording_options options = weir_recording_options_default();
+    options.rate_hz = 100;
+    options.unit = "uV";
+    for (int sided = 0; sided < 2; sided++) {
+        if (sided) {
+            static const char side[] =
+                "{\"weir\": \"1\", \"rate_hz\": 100, \"dims\": [\"time\", \"ch\"], \"axes\": "
+                "{\"time\": {\"unit\": \"s\", \"start\": 0, \"step\": 0.01}, \"ch\": {\"unit\": "
+                "\"\", \"labels\": [\"a\", \"b\", \"c\"]}}, \"units\": [\"mV\", \"\", \"V\"]}";
+            write_file("stated.npy.json", side, sizeof side - 1);
+        }
+        weir_source *source = NULL;
+        assert_ok(weir_recording_open(path, &options, &source));
+        const weir_spec *spec = &source->ops->info(source)->spec;
+        assert_string_equal(spec->units[0], sided ? "mV" : "uV");
+        assert_string_equal(spec->units[1], "uV");
+        assert_string_equal(spec->units[2], sided ? "V" : "uV");
+        source->ops->close(source);
+        options.channels = "1-2";
+        assert_ok(weir_recording_open(path, &options, &source));
+        spec = &source->ops->info(source)->spec;
+        assert_string_equal(spec->units[0], "uV");
+        assert_string_equal(spec->units[1], sided ? "V" : "uV");
+        source->ops->close(source);
+        options.channels = NULL;
+        options.counts = true;
+        assert_fails(weir_recording_open(path, &options, &source), WEIR_E_USAGE,
+                     "unit uV: stored counts have none");
+        options.counts = false;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unit_that_is_stated),
         cmocka_unit_test(every_order_and_dtype),
         cmocka_unit_test(more_dimensions),
         cmocka_unit_test(headers),

@@ -206,6 +206,31 @@ static weir_err split_dataset(weiri_reader *reader)
     return WEIR_OK;
 }
 
+/* The unit that is stated, for channels of which nothing else says one. */
+static weir_err state_unit(weiri_reader *reader)
+{
+    weir_spec *spec = &reader->info.spec;
+    int dim = weir_spec_dim(spec, "ch");
+    const char *stated = reader->options->unit, *unit = NULL, **units = NULL;
+    if (stated == NULL) {
+        return WEIR_OK;
+    }
+    if (dim < 1 || reader->options->counts) {
+        return weiri_fail(WEIR_E_USAGE, "%s: unit %.40s: %s", reader->path, stated,
+                          dim < 1 ? "there are no channels" : "stored counts have none");
+    }
+    uint64_t count = spec->dims[dim].size;
+    weir_err err = weiri_reader_text(reader, stated, strlen(stated), &unit);
+    if (err == WEIR_OK) {
+        err = weiri_reader_get(reader, count, sizeof *units, &units);
+    }
+    for (uint64_t i = 0; err == WEIR_OK && i < count; i++) {
+        units[i] = spec->units && *spec->units[i] ? spec->units[i] : unit;
+    }
+    spec->units = err == WEIR_OK ? units : spec->units;
+    return err;
+}
+
 static weir_err open_reader(weiri_reader *reader)
 {
     weir_err err = WEIR_OK;
@@ -249,6 +274,9 @@ static weir_err open_reader(weiri_reader *reader)
     }
     if (err == WEIR_OK) {
         err = reader->format->layout(reader);
+    }
+    if (err == WEIR_OK) {
+        err = state_unit(reader);
     }
     if (err == WEIR_OK && reader->info.segment_count == 0 && reader->from_s > 0) {
         err = weiri_fail(WEIR_E_USAGE, "%s: start %g s: nothing lies there", reader->path,
