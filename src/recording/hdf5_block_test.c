@@ -294,6 +294,35 @@ static void messages_are_measured(void **state)
     refused("/far", false, WEIR_E_USAGE, "external");
 }
 
+/* Values that are not there are as long as those that are: in a type of its own, and in one that is shared. */
+static void fill_is_a_value(void **state)
+{
+    (void)state;
+    const hsize_t shape[2] = {100, 2}, chunk[2] = {10, 2};
+    const double fill = 2.5;
+    for (int i = 0; i < 2; i++) {
+        hid_t file = create(), type = H5Tcopy(H5T_IEEE_F64LE), how = H5Pcreate(H5P_DATASET_CREATE);
+        hid_t space = H5Screate_simple(2, shape, NULL);
+        if (i) {
+            assert_true(H5Tcommit2(file, "t", type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) >= 0);
+        }
+        H5Pset_chunk(how, 2, chunk);
+        H5Pset_fill_value(how, H5T_NATIVE_DOUBLE, &fill);
+        H5Dclose(H5Dcreate2(file, "x", type, space, H5P_DEFAULT, how, H5P_DEFAULT));
+        H5Sclose(space);
+        H5Pclose(how);
+        H5Tclose(type);
+        assert_true(H5Fclose(file) >= 0);
+        load();
+        size_t at = 0;
+        for (size_t from = find("\0\0\0\0\0\0\4\x40", 8); at == 0; from++) {
+            at = whole[from - 4] == 8 ? from : 0; /* its length before it */
+        }
+        whole[at - 4] = 4;
+        refused("/x", false, WEIR_E_RECORDING, "sizes within a message do not fit together");
+    }
+}
+
 /* Where the names of other files lie libhdf5 reads before it can be asked: here nothing can be read there. */
 static void virtual_is_refused_unread(void **state)
 {
@@ -323,6 +352,7 @@ int main(void)
         cmocka_unit_test(nodes_are_of_one_kind),
         cmocka_unit_test(index_of_another),
         cmocka_unit_test(messages_are_measured),
+        cmocka_unit_test(fill_is_a_value),
         cmocka_unit_test(virtual_is_refused_unread),
     };
     H5dont_atexit();

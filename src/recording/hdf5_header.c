@@ -57,6 +57,7 @@ typedef struct header {
     size_t pieces;
     uint64_t messages;
     weiri_hdf5_said said;
+    uint64_t type_at; /* of its own type, where it is one of those that lie elsewhere: */
     size_t shared_count;
     uint64_t shared[MOST_SHARED]; /* headers of types that lie elsewhere */
     piece list[MOST_PIECES];
@@ -93,7 +94,7 @@ add_piece(const weiri_hdf5_view *in, header *all, const unsigned char *body, siz
 }
 
 /* What says that a type lies elsewhere: version, kind, where; the first version has more in between. */
-static bool add_shared(const weiri_hdf5_view *in, header *all, rest body)
+static bool add_shared(const weiri_hdf5_view *in, header *all, rest body, uint64_t *ret_at)
 {
     const unsigned char *head = take(&body, 2);
     if (head && head[0] == 3 && head[1] == 1) {
@@ -104,6 +105,7 @@ static bool add_shared(const weiri_hdf5_view *in, header *all, rest body)
     if (at > INT64_MAX) {
         return false;
     }
+    *ret_at = in->base + at;
     for (size_t i = 0; i < all->shared_count; i++) {
         if (all->shared[i] == in->base + at) {
             return true;
@@ -121,11 +123,12 @@ static bool
 note_shared(const weiri_hdf5_view *in, header *all, unsigned kind, bool shared, rest body)
 {
     attribute parts;
+    uint64_t at = 0;
     if (shared) {
-        return kind != MESSAGE_TYPE || add_shared(in, all, body);
+        return kind != MESSAGE_TYPE || add_shared(in, all, body, &all->type_at);
     }
     return kind != MESSAGE_ATTRIBUTE || !weiri_hdf5_attribute_fits(body, &parts) ||
-           parts.type.at == NULL || add_shared(in, all, parts.type);
+           parts.type.at == NULL || add_shared(in, all, parts.type, &at);
 }
 
 /* Goes through a piece. With a name: *ret_at is where the values of the attribute of that name lie, once it is
@@ -208,6 +211,12 @@ bool weiri_hdf5_view_begin(weiri_reader *reader, const hdf5_in *file, weiri_hdf5
     return good && address == 8 && length == 8;
 }
 
+static bool sizes_agree(const weiri_hdf5_said *said)
+{
+    return said->type == 0 || ((said->element == 0 || said->type == said->element) &&
+                               (said->fill == 0 || said->type == said->fill));
+}
+
 /* All pieces of the header there. */
 static bool header_fits(weiri_hdf5_view *in, uint64_t at, header *ret)
 {
@@ -216,8 +225,7 @@ static bool header_fits(weiri_hdf5_view *in, uint64_t at, header *ret)
     for (size_t i = 0; good && i < ret->pieces; i++) {
         good = look_through(in, ret, ret->list[i], NULL, NULL);
     }
-    return good &&
-           (ret->said.type == 0 || ret->said.element == 0 || ret->said.type == ret->said.element);
+    return good && sizes_agree(&ret->said);
 }
 
 /* The blocks that the header leads to, as far as the file has them. */
@@ -267,6 +275,10 @@ weir_err weiri_hdf5_object(weiri_reader *reader, const hdf5_in *file, hid_t from
     bool good = header_fits(&in, in.base + at, &all);
     for (size_t i = 0; good && i < all.shared_count; i++) {
         good = header_fits(&in, all.shared[i], &other) && other.shared_count == 0;
+        if (good && all.shared[i] == all.type_at) {
+            all.said.type = other.said.type;
+            good = sizes_agree(&all.said);
+        }
     }
     if (good && !known) {
         return weiri_malformed(reader, in.base + at,

@@ -338,7 +338,8 @@ static bool filters_fit(rest in)
     return true;
 }
 
-static bool fill_fits(rest in, bool old)
+/* What stands for values that are not there is as long as one: libhdf5 takes so many bytes of it. */
+static bool fill_fits(rest in, bool old, weiri_hdf5_said *all)
 {
     const unsigned char *head = old ? in.at : take(&in, 2);
     if (head == NULL) {
@@ -355,7 +356,13 @@ static bool fill_fits(rest in, bool old)
         stated = head[0] == 3 && (head[1] & 0x20);
     }
     const unsigned char *bytes = stated ? take(&in, 4) : NULL;
-    return !stated || (bytes && (number(bytes, 4) > INT32_MAX || take(&in, number(bytes, 4))));
+    uint64_t size = bytes ? number(bytes, 4) : 0;
+    if (size == 0 || size > INT32_MAX) { /* none is set */
+        return !stated || bytes;
+    }
+    bool same = all->fill == 0 || all->fill == size; /* there may be one of each kind */
+    all->fill = size;
+    return same && take(&in, size);
 }
 
 /* A link that lies within a group's header. */
@@ -413,7 +420,7 @@ bool weiri_hdf5_message_fits(unsigned kind, bool shared, rest in, weiri_hdf5_sai
         return type_fits(&in, 0, &all->type);
     case MESSAGE_OLD_FILL:
     case MESSAGE_FILL:
-        return fill_fits(in, kind == MESSAGE_OLD_FILL);
+        return fill_fits(in, kind == MESSAGE_OLD_FILL, all);
     case MESSAGE_LINK:
         return link_fits(in);
     case MESSAGE_FILES:

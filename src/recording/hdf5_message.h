@@ -56,8 +56,10 @@ typedef struct weiri_hdf5_root {
 
 /* What the messages of one header say together. */
 typedef struct weiri_hdf5_said {
-    uint64_t type, element; /* bytes of a value by its type and as chunks have it; 0 = not said */
-    bool elsewhere;         /* values in other files, put together */
+    /* Bytes of a value by its type, as chunks have it, and of the one that stands for those that are not
+     * there; 0 = not said. */
+    uint64_t type, element, fill;
+    bool elsewhere; /* values in other files, put together */
     size_t root_count;
     weiri_hdf5_root roots[WEIRI_HDF5_ROOTS];
 } weiri_hdf5_said;
