@@ -151,6 +151,7 @@ struct weir_chain {
     weiri_pool *pool;    /* NULL = one thread */
     weiri_edge input_edge;
     weiri_ahead ahead; /* the message's next tile, or a part of it */
+    size_t ahead_most; /* bytes of it: half of L2 */
     weir_message held; /* pull: read, and waiting for the block before it to be taken */
     bool holding;
     bool ended;

@@ -272,9 +272,6 @@ weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery)
     return WEIR_OK;
 }
 
-/* A quarter of a small L2. */
-#define AHEAD_MOST ((size_t)128 << 10)
-
 /* ---- push ----------------------------------------------------------------------------------------- */
 
 /* A sink of the user's runs in the user's arithmetic mode (S6). Behind it that mode stays until something
@@ -320,7 +317,7 @@ static void look_ahead(weir_chain *chain, size_t frames)
     const weiri_edge *edge = &chain->input_edge;
     size_t bytes = (frames < edge->capacity ? frames : edge->capacity) * edge->frame_bytes;
     const unsigned char *next = bytes == 0 ? NULL : edge->data + edge->frames * edge->frame_bytes;
-    weiri_ahead_set(&chain->ahead, next, bytes < AHEAD_MOST ? bytes : AHEAD_MOST);
+    weiri_ahead_set(&chain->ahead, next, bytes < chain->ahead_most ? bytes : chain->ahead_most);
 }
 
 weir_err

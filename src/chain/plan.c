@@ -23,11 +23,16 @@
 #define L2_MOST    ((uint64_t)4 << 20)
 #define TILE_MOST  4096
 
-static uint64_t working_bytes(void)
+static uint64_t l2_bytes(void)
 {
     long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
     uint64_t bytes = l2 > 0 ? (uint64_t)l2 : L2_ASSUMED;
-    return (bytes > L2_MOST ? L2_MOST : bytes) / 16 * 9;
+    return bytes > L2_MOST ? L2_MOST : bytes;
+}
+
+static uint64_t working_bytes(void)
+{
+    return l2_bytes() / 16 * 9;
 }
 
 static bool in_place(const weir_chain *chain, const weiri_stage *stage)
@@ -477,6 +482,9 @@ static void place(weir_chain *chain)
 {
     unsigned char *base = chain->buffer->memory;
     memset(base, 0, (size_t)chain->buffer_bytes); /* M6: planned pages are touched at the start */
+    /* In L2 beside the tile at work. 1024 channels out of memory, in turns: with a quarter of L2 181 us a
+     * message, with half 165, with twice 171; without 198. */
+    chain->ahead_most = (size_t)l2_bytes() / 2;
     chain->input_edge = (weiri_edge){
         .data = chain->source == NULL ? NULL : base + chain->tile_offset,
         .capacity = (size_t)chain->plan.tile_frames,
