@@ -269,7 +269,10 @@ static weir_err hdf5_open(weiri_reader *reader)
     }
     reader->own = in;
     weiri_hdf5_enter(&in->h);
-    err = weiri_hdf5_open(&in->h);
+    err = weiri_hdf5_root(reader, in);
+    if (err == WEIR_OK) {
+        err = weiri_hdf5_open(&in->h);
+    }
     if (err == WEIR_OK) {
         err = open_dataset(reader, in);
     }

@@ -185,27 +185,8 @@ static bool node_fits(weiri_hdf5 *h, haddr_t at, const unsigned char *from, size
     return true;
 }
 
-/* Addresses count from where it lies, whatever it states. */
-static bool superblock_fits(weiri_hdf5 *h, haddr_t at, const unsigned char *from)
+bool weiri_hdf5_block_fits(weiri_hdf5 *h, haddr_t at, const unsigned char *from, size_t bytes)
 {
-    size_t widths = from[8] < 2 ? 13 : 9;
-    h->base = at;
-    if (from[widths] == 8 && from[widths + 1] == 8) {
-        return true;
-    }
-    h->err = weiri_fail(WEIR_E_USAGE,
-                        "%.80s: its addresses are of %u bytes, its lengths of %u: not of 8 bytes",
-                        h->name, from[widths], from[widths + 1]);
-    snprintf(h->why, sizeof h->why, "%s", weir_err_detail());
-    return false;
-}
-
-bool weiri_hdf5_block_fits(
-    weiri_hdf5 *h, H5FD_mem_t type, haddr_t at, const unsigned char *from, size_t bytes)
-{
-    if (type == H5FD_MEM_SUPER && bytes >= 16 && memcmp(from, "\x89HDF\r\n\x1a\n", 8) == 0) {
-        return superblock_fits(h, at, from);
-    }
     if (bytes >= 4 && memcmp(from, "HEAP", 4) == 0) {
         return heap_fits(h, at, from, bytes);
     }

@@ -258,6 +258,11 @@ static void messages_are_measured(void **state)
         put64(piece + 8, bytes);
         refused("/g/x", false, WEIR_E_RECORDING, small);
     }
+    size_t root = get64(64); /* which libhdf5 opens with the file */
+    assert_memory_equal(whole + root + 16, "\x11\0\x10\0", 4);
+    whole[root + 16] = 0x10;
+    put64(root + 16 + 8 + 8, 4);
+    refused(NULL, false, WEIR_E_RECORDING, small);
     whole[find("remarks", 8) + 7] = 'x';
     refused("/g/x", false, WEIR_E_RECORDING, small);
 

@@ -131,7 +131,7 @@ driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t byte
     if (type != H5FD_MEM_DRAW && (got == 0 || bytes - got > READ_AHEAD)) {
         return -1;
     }
-    if (h->fd < 0 && type != H5FD_MEM_DRAW && !weiri_hdf5_block_fits(h, type, at, to, got)) {
+    if (h->fd < 0 && type != H5FD_MEM_DRAW && !weiri_hdf5_block_fits(h, at, to, got)) {
         return -1;
     }
     /* As libhdf5's own drivers do: it reads ahead, and looks at what it gets. Who wants values asks. */

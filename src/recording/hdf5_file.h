@@ -84,9 +84,8 @@ weir_err weiri_hdf5_reserve(weiri_hdf5 *h, uint64_t bytes);
 /* Writes, unless an error was met before: then nothing. WEIR_E_IO. */
 weir_err weiri_hdf5_put(weiri_hdf5 *h, haddr_t at, const void *from, size_t bytes);
 
-/* Whether libhdf5 can be given what it reads there; false: `refused` or `err`, and `why`. */
-bool weiri_hdf5_block_fits(
-    weiri_hdf5 *h, H5FD_mem_t type, haddr_t at, const unsigned char *from, size_t bytes);
+/* Whether libhdf5 can be given what it reads there; false: `refused`, and `why`. */
+bool weiri_hdf5_block_fits(weiri_hdf5 *h, haddr_t at, const unsigned char *from, size_t bytes);
 
 /* Holds a write back; false: it is to be written at once, as it is of a new block or there is no room. */
 bool weiri_hdf5_hold(weiri_hdf5 *h, H5FD_mem_t type, haddr_t at, size_t bytes, const void *from);

@@ -196,19 +196,9 @@ static bool root_address(weiri_hdf5_view *in, uint64_t *ret_at)
     return *ret_at <= INT64_MAX;
 }
 
-/* Addresses of eight bytes, from the superblock on. */
-bool weiri_hdf5_view_begin(weiri_reader *reader, const hdf5_in *file, weiri_hdf5_view *ret)
+void weiri_hdf5_view_begin(weiri_reader *reader, const hdf5_in *file, weiri_hdf5_view *ret)
 {
-    hsize_t block = 0;
-    size_t address = 0, length = 0;
-    hid_t create = H5Fget_create_plist(file->h.file);
-    bool good = create >= 0 && H5Pget_userblock(create, &block) >= 0 &&
-                H5Pget_sizes(create, &address, &length) >= 0 && block <= INT64_MAX;
-    if (create >= 0) {
-        H5Pclose(create);
-    }
-    *ret = (weiri_hdf5_view){.reader = reader, .base = block, .window = file->convert};
-    return good && address == 8 && length == 8;
+    *ret = (weiri_hdf5_view){.reader = reader, .base = file->h.base, .window = file->convert};
 }
 
 static bool sizes_agree(const weiri_hdf5_said *said)
@@ -229,19 +219,19 @@ static bool header_fits(weiri_hdf5_view *in, uint64_t at, header *ret)
 }
 
 /* The blocks that the header leads to, as far as the file has them. */
-static weir_err roots_fit(weiri_hdf5_view *in, const weiri_hdf5_said *said, const char *name)
+static weir_err leads_fit(weiri_hdf5_view *in, const weiri_hdf5_said *said, const char *name)
 {
-    for (size_t i = 0; i < said->root_count; i++) {
-        const weiri_hdf5_root *root = &said->roots[i];
-        const unsigned char *found = weiri_hdf5_see(in, in->base + root->at, 6);
-        if (found && (memcmp(found, root->mark, 4) != 0 || found[root->place] < root->least ||
-                      found[root->place] > root->most)) {
+    for (size_t i = 0; i < said->lead_count; i++) {
+        const weiri_hdf5_lead *lead = &said->leads[i];
+        const unsigned char *found = weiri_hdf5_see(in, in->base + lead->at, 6);
+        if (found && (memcmp(found, lead->mark, 4) != 0 || found[lead->place] < lead->least ||
+                      found[lead->place] > lead->most)) {
             return weiri_malformed(
-                in->reader, in->base + root->at,
+                in->reader, in->base + lead->at,
                 "%.80s: its header leads here: found %02x%02x%02x%02x, then %u at byte %u; "
                 "allowed %s, then %u to %u",
-                name ? name : "/", found[0], found[1], found[2], found[3], found[root->place],
-                root->place, root->mark, root->least, root->most);
+                name ? name : "/", found[0], found[1], found[2], found[3], found[lead->place],
+                lead->place, lead->mark, lead->least, lead->most);
         }
     }
     return WEIR_OK;
@@ -259,15 +249,25 @@ static weir_err no_address(const weiri_reader *reader, const hdf5_in *file, cons
     return weiri_hdf5_fail(&said, WEIR_E_RECORDING, what);
 }
 
+static weir_err header_refused(const weiri_hdf5_view *in, const char *name)
+{
+    if (in->ended) {
+        return weiri_malformed(in->reader, in->reader->input.size,
+                               "%.80s: the file ends here, expected its header's message at %llu",
+                               name ? name : "/", (unsigned long long)in->message);
+    }
+    return weiri_malformed(in->reader, in->message,
+                           "%.80s: its header is damaged here: sizes within a message do not fit "
+                           "together",
+                           name ? name : "/");
+}
+
 weir_err weiri_hdf5_object(weiri_reader *reader, const hdf5_in *file, hid_t from, const char *name)
 {
     weiri_hdf5_view in;
     header all, other;
     uint64_t at = 0;
-    if (!weiri_hdf5_view_begin(reader, file, &in)) {
-        return weiri_fail(WEIR_E_USAGE, "%s: its addresses or lengths are not of 8 bytes",
-                          reader->path);
-    }
+    weiri_hdf5_view_begin(reader, file, &in);
     bool known = address_of(from, name, &at);
     if (!known && (name || !root_address(&in, &at))) {
         return no_address(reader, file, name);
@@ -280,27 +280,47 @@ weir_err weiri_hdf5_object(weiri_reader *reader, const hdf5_in *file, hid_t from
             good = sizes_agree(&all.said);
         }
     }
-    if (good && !known) {
+    if (!good) {
+        return header_refused(&in, name);
+    }
+    if (!known) {
         return weiri_malformed(reader, in.base + at,
                                "its root is neither a group nor anything else that libhdf5 knows");
-    }
-    if (!good && in.ended) {
-        return weiri_malformed(reader, reader->input.size,
-                               "%.80s: the file ends here, expected its header's message at %llu",
-                               name ? name : "/", (unsigned long long)in.message);
-    }
-    if (!good) {
-        return weiri_malformed(reader, in.message,
-                               "%.80s: its header is damaged here: sizes within a message "
-                               "do not fit together",
-                               name ? name : "/");
     }
     if (all.said.elsewhere) {
         /* What libhdf5 would do first is to read a heap of their names. */
         return weiri_fail(WEIR_E_USAGE, "%s: %s: lies in other files (virtual), which is not read",
                           reader->path, name ? name : "/");
     }
-    return roots_fit(&in, &all.said, name);
+    return leads_fit(&in, &all.said, name);
+}
+
+/* Addresses count from where the superblock lies, whatever it states. */
+weir_err weiri_hdf5_root(weiri_reader *reader, hdf5_in *file)
+{
+    weiri_hdf5_view in;
+    header all;
+    uint64_t at = 0;
+    weiri_hdf5_view_begin(reader, file, &in);
+    const unsigned char *head = weiri_hdf5_see(&in, 0, 16);
+    while (head && memcmp(head, "\x89HDF\r\n\x1a\n", 8) != 0) {
+        at = at ? 2 * at : 512; /* where libhdf5 looks for it */
+        head = weiri_hdf5_see(&in, at, 16);
+    }
+    if (head == NULL) {
+        return WEIR_OK; /* which libhdf5 says */
+    }
+    file->h.base = in.base = at;
+    const unsigned char *widths = head + (head[8] < 2 ? 13 : 9);
+    if (widths[0] != 8 || widths[1] != 8) {
+        return weiri_fail(WEIR_E_USAGE,
+                          "%s: offset %llu: its addresses are of %u bytes, its lengths of %u: not "
+                          "of 8 bytes",
+                          reader->path, (unsigned long long)at, widths[0], widths[1]);
+    }
+    return !root_address(&in, &at) || header_fits(&in, in.base + at, &all)
+               ? WEIR_OK
+               : header_refused(&in, NULL);
 }
 
 bool weiri_hdf5_attribute_at(weiri_hdf5_view *in, hid_t object, const char *name, uint64_t *ret_at)

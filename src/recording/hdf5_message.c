@@ -194,7 +194,7 @@ bool weiri_hdf5_attribute_fits(rest in, attribute *ret)
 
 /* ---- where values, links and attributes lie ----------------------------------------------------------------- */
 
-static const weiri_hdf5_root table_tree = {.mark = "TREE", .place = 4, .least = 0, .most = 0},
+static const weiri_hdf5_lead table_tree = {.mark = "TREE", .place = 4, .least = 0, .most = 0},
                              chunk_tree = {.mark = "TREE", .place = 4, .least = 1, .most = 1},
                              names = {.mark = "HEAP", .place = 4, .least = 0, .most = 0},
                              objects = {.mark = "FRHP", .place = 4, .least = 0, .most = 0},
@@ -208,14 +208,14 @@ static const weiri_hdf5_root table_tree = {.mark = "TREE", .place = 4, .least = 
 
 /* What libhdf5 has read once as a block of one kind it takes for another of the same class: an index of chunks
  * for a group's. So each block that a header leads to is looked at whether it is of the kind. */
-static bool leads_to(weiri_hdf5_said *all, const unsigned char *address, weiri_hdf5_root what)
+static bool leads_to(weiri_hdf5_said *all, const unsigned char *address, weiri_hdf5_lead what)
 {
     what.at = address ? number(address, 8) : 0;
-    if (address == NULL || all->root_count == WEIRI_HDF5_ROOTS) {
+    if (address == NULL || all->lead_count == WEIRI_HDF5_LEADS) {
         return false;
     }
     if (what.at != UINT64_MAX) { /* there is none yet */
-        all->roots[all->root_count++] = what;
+        all->leads[all->lead_count++] = what;
     }
     return what.at <= INT64_MAX || what.at == UINT64_MAX;
 }

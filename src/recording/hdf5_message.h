@@ -46,13 +46,13 @@ typedef struct weiri_hdf5_attribute {
 bool weiri_hdf5_attribute_fits(weiri_hdf5_rest in, weiri_hdf5_attribute *ret);
 
 /* How a block begins that a header leads to: a mark, and behind it a byte of `least` to `most`. */
-typedef struct weiri_hdf5_root {
+typedef struct weiri_hdf5_lead {
     uint64_t at; /* as stated */
     char mark[5];
     unsigned char place, least, most;
-} weiri_hdf5_root;
+} weiri_hdf5_lead;
 
-#define WEIRI_HDF5_ROOTS 16
+#define WEIRI_HDF5_LEADS 16
 
 /* What the messages of one header say together. */
 typedef struct weiri_hdf5_said {
@@ -60,8 +60,8 @@ typedef struct weiri_hdf5_said {
      * there; 0 = not said. */
     uint64_t type, element, fill;
     bool elsewhere; /* values in other files, put together */
-    size_t root_count;
-    weiri_hdf5_root roots[WEIRI_HDF5_ROOTS];
+    size_t lead_count;
+    weiri_hdf5_lead leads[WEIRI_HDF5_LEADS];
 } weiri_hdf5_said;
 
 /* Whether the lengths within a message fit together, and into it. */

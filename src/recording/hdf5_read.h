@@ -47,11 +47,13 @@ typedef struct weiri_hdf5_view {
     unsigned char *window;
 } weiri_hdf5_view;
 
-/* False: addresses of this file are of another width than eight bytes. */
-bool weiri_hdf5_view_begin(weiri_reader *reader, const hdf5_in *file, weiri_hdf5_view *ret_view);
+void weiri_hdf5_view_begin(weiri_reader *reader, const hdf5_in *file, weiri_hdf5_view *ret_view);
 /* Bytes of the file, or NULL where it ends before. Lent until the next call. */
 const unsigned char *weiri_hdf5_see(weiri_hdf5_view *in, uint64_t at, size_t bytes);
 uint64_t weiri_hdf5_number(const unsigned char *from, size_t bytes);
+/* Where the file's addresses count from, and the root's header, before libhdf5 opens the file and with it the
+ * root. WEIR_E_USAGE: addresses or lengths of other than 8 bytes; WEIR_E_RECORDING: damaged. */
+weir_err weiri_hdf5_root(weiri_reader *reader, hdf5_in *file);
 /* The header of an object (name NULL: `from` itself) before libhdf5 opens it, and of types that it takes from
  * elsewhere. WEIR_E_RECORDING: damaged, or not there; WEIR_E_USAGE: in another file. */
 weir_err weiri_hdf5_object(weiri_reader *reader, const hdf5_in *file, hid_t from, const char *name);

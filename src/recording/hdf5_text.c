@@ -76,7 +76,8 @@ const char *const *weiri_hdf5_texts(
     weiri_hdf5_view in;
     const char **texts = NULL;
     uint64_t at = 0, bytes = 0;
-    bool good = weiri_hdf5_view_begin(reader, file, &in) && weiri_mul(count, REFERENCE, &bytes);
+    bool good = weiri_mul(count, REFERENCE, &bytes);
+    weiri_hdf5_view_begin(reader, file, &in);
     if (good && attribute) {
         good = weiri_hdf5_attribute_at(&in, from, attribute, &at);
     } else if (good) {
