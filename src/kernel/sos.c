@@ -213,40 +213,18 @@ WEIRI_INLINE void sos(const weiri_sos_params *params, double *state, const pass 
     }
 }
 
-void WEIRI_K(sos_f32)(const void *params,
-                      double *state,
-                      const void *in,
-                      size_t in_stride,
-                      void *out,
-                      size_t out_stride,
-                      size_t frames,
-                      const void *ahead)
-{
-    sos(params, state,
-        &(pass){.in = in,
-                .in_stride = in_stride,
-                .out = out,
-                .out_stride = out_stride,
-                .frames = frames,
-                .ahead = ahead},
-        true);
-}
+#define SOS(name, f32)                                                                             \
+    void WEIRI_K(name)(const void *params, double *state, const void *in, size_t in_stride,        \
+                       void *out, size_t out_stride, size_t frames, const void *ahead)             \
+    {                                                                                              \
+        pass whole = {.in = in,                                                                    \
+                      .in_stride = in_stride,                                                      \
+                      .out = out,                                                                  \
+                      .out_stride = out_stride,                                                    \
+                      .frames = frames,                                                            \
+                      .ahead = ahead};                                                             \
+        sos(params, state, &whole, f32);                                                           \
+    }
 
-void WEIRI_K(sos_f64)(const void *params,
-                      double *state,
-                      const void *in,
-                      size_t in_stride,
-                      void *out,
-                      size_t out_stride,
-                      size_t frames,
-                      const void *ahead)
-{
-    sos(params, state,
-        &(pass){.in = in,
-                .in_stride = in_stride,
-                .out = out,
-                .out_stride = out_stride,
-                .frames = frames,
-                .ahead = ahead},
-        false);
-}
+SOS(sos_f32, true)
+SOS(sos_f64, false)

@@ -173,57 +173,37 @@ void weiri_reduce_begin(weiri_reduce *r)
 }
 
 /* Of a median nothing is done here but the look at what is missing. */
-static bool add_f32(weiri_reduce *r, size_t i, const float *rows, size_t frames)
-{
-    const weiri_kernels *k = r->kernels;
-    const weiri_reduce_sums *s = &r->sums[i];
-    size_t columns = (size_t)r->what.columns;
-    int operation = r->what.operations[i];
-    bool most = wants_most(operation);
-    uint64_t before = r->frames;
-    switch (kind_of(operation)) {
-    case KIND_SUM:
-        return k->reduce_sum_f32(rows, frames, columns, s->first);
-    case KIND_EXTREME:
-        return k->reduce_extreme_f32(rows, frames, columns, most, s->best);
-    case KIND_WHERE:
-        return k->reduce_where_f32(rows, frames, columns, most, before, s->best, s->at);
-    case KIND_SPREAD:
-        return k->reduce_spread_f32(rows, frames, columns, before, r->absent, s->first, s->second);
-    case KIND_AREA:
-        return k->reduce_area_f32(rows, frames, columns, before, r->what.values, s->third,
-                                  s->second, s->first);
-    case KIND_MEDIAN:
-        break;
+#define ADD(type_name, type)                                                                       \
+    static bool add_##type_name(weiri_reduce *r, size_t i, const type *rows, size_t frames)        \
+    {                                                                                              \
+        const weiri_kernels *k = r->kernels;                                                       \
+        const weiri_reduce_sums *s = &r->sums[i];                                                  \
+        size_t columns = (size_t)r->what.columns;                                                  \
+        int operation = r->what.operations[i];                                                     \
+        bool most = wants_most(operation);                                                         \
+        uint64_t before = r->frames;                                                               \
+        switch (kind_of(operation)) {                                                              \
+        case KIND_SUM:                                                                             \
+            return k->reduce_sum_##type_name(rows, frames, columns, s->first);                     \
+        case KIND_EXTREME:                                                                         \
+            return k->reduce_extreme_##type_name(rows, frames, columns, most, s->best);            \
+        case KIND_WHERE:                                                                           \
+            return k->reduce_where_##type_name(rows, frames, columns, most, before, s->best,       \
+                                               s->at);                                             \
+        case KIND_SPREAD:                                                                          \
+            return k->reduce_spread_##type_name(rows, frames, columns, before, r->absent,          \
+                                                s->first, s->second);                              \
+        case KIND_AREA:                                                                            \
+            return k->reduce_area_##type_name(rows, frames, columns, before, r->what.values,       \
+                                              s->third, s->second, s->first);                      \
+        case KIND_MEDIAN:                                                                          \
+            break;                                                                                 \
+        }                                                                                          \
+        return k->finite_##type_name(rows, frames * columns);                                      \
     }
-    return k->finite_f32(rows, frames * columns);
-}
 
-static bool add_f64(weiri_reduce *r, size_t i, const double *rows, size_t frames)
-{
-    const weiri_kernels *k = r->kernels;
-    const weiri_reduce_sums *s = &r->sums[i];
-    size_t columns = (size_t)r->what.columns;
-    int operation = r->what.operations[i];
-    bool most = wants_most(operation);
-    uint64_t before = r->frames;
-    switch (kind_of(operation)) {
-    case KIND_SUM:
-        return k->reduce_sum_f64(rows, frames, columns, s->first);
-    case KIND_EXTREME:
-        return k->reduce_extreme_f64(rows, frames, columns, most, s->best);
-    case KIND_WHERE:
-        return k->reduce_where_f64(rows, frames, columns, most, before, s->best, s->at);
-    case KIND_SPREAD:
-        return k->reduce_spread_f64(rows, frames, columns, before, r->absent, s->first, s->second);
-    case KIND_AREA:
-        return k->reduce_area_f64(rows, frames, columns, before, r->what.values, s->third,
-                                  s->second, s->first);
-    case KIND_MEDIAN:
-        break;
-    }
-    return k->finite_f64(rows, frames * columns);
-}
+ADD(f32, float)
+ADD(f64, double)
 
 static void keep_for_median(weiri_reduce *r, const void *rows, size_t frames)
 {
