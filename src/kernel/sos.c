@@ -209,7 +209,9 @@ WEIRI_INLINE void sos(const weiri_sos_params *params, double *state, const pass 
         run_groups(params, state, &whole, f32);
         whole.in = (const unsigned char *)whole.in + whole.frames * whole.in_stride * bytes;
         whole.out = (unsigned char *)whole.out + whole.frames * whole.out_stride * bytes;
-        whole.ahead += whole.ahead == NULL ? 0 : whole.frames * WEIRI_LINE;
+        if (whole.ahead != NULL) {
+            whole.ahead += whole.frames * WEIRI_LINE;
+        }
     }
 }
 
