@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * hdf5_message.h: what the messages of an HDF5 object's header say, between hdf5_message.c, which measures one,
- * and hdf5_header.c, which goes through all of them. Both before libhdf5 opens the object.
+ * hdf5_message.h: what the messages of an HDF5 object's header say, between hdf5_message.c and hdf5_type.c, which
+ * measure one, and hdf5_header.c, which goes through all of them. All before libhdf5 opens the object.
  */
 #ifndef WEIRI_HDF5_MESSAGE_H
 #define WEIRI_HDF5_MESSAGE_H
@@ -36,6 +36,14 @@ typedef struct weiri_hdf5_rest {
 
 /* The next bytes, or NULL where there are not so many. */
 const unsigned char *weiri_hdf5_take(weiri_hdf5_rest *in, uint64_t bytes);
+/* A name and the byte that ends it, filled up to a multiple of `pad`. */
+bool weiri_hdf5_take_name(weiri_hdf5_rest *in, size_t pad);
+
+/* ---- hdf5_type.c -------------------------------------------------------------------------------------------- */
+
+/* A type (depth 0: not within another), and bytes of a value; a space, and values in it. */
+bool weiri_hdf5_type_fits(weiri_hdf5_rest *in, int depth, uint64_t *ret_bytes);
+bool weiri_hdf5_space_fits(weiri_hdf5_rest *in, uint64_t *ret_points);
 
 /* An attribute's parts, one behind the other, and whether its values are there. */
 typedef struct weiri_hdf5_attribute {
@@ -44,6 +52,8 @@ typedef struct weiri_hdf5_attribute {
 } weiri_hdf5_attribute;
 
 bool weiri_hdf5_attribute_fits(weiri_hdf5_rest in, weiri_hdf5_attribute *ret);
+
+/* ---- hdf5_message.c ----------------------------------------------------------------------------------------- */
 
 /* How a block begins that a header leads to: a mark, and behind it a byte of `least` to `most`. */
 typedef struct weiri_hdf5_lead {
