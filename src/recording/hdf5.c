@@ -42,6 +42,13 @@ static bool is_signal(hid_t file, const char *name)
     return is;
 }
 
+/* What lies in other files counts, so that it is refused by its name. */
+static bool may_be_signal(const search *all, hid_t file, const char *name)
+{
+    return weiri_hdf5_object(all->reader, all->in, file, name) == WEIR_E_USAGE ||
+           (weiri_hdf5_sound(all->reader, all->in, file, name) && is_signal(file, name));
+}
+
 static herr_t visit(hid_t file, const char *name, const H5O_info_t *info, void *user)
 {
     search *all = user;
@@ -65,10 +72,7 @@ static herr_t visit(hid_t file, const char *name, const H5O_info_t *info, void *
         all->err = weiri_hdf5_object(all->reader, all->in, file, name);
         return all->err == WEIR_OK ? 0 : -1;
     }
-    if (info->type == H5O_TYPE_DATASET &&
-        (weiri_hdf5_object(all->reader, all->in, file, name) ==
-             WEIR_E_USAGE || /* named, not read */
-         (weiri_hdf5_sound(all->reader, all->in, file, name) && is_signal(file, name)))) {
+    if (info->type == H5O_TYPE_DATASET && may_be_signal(all, file, name)) {
         if (all->found < SHOWN_DATASETS) {
             snprintf(all->names[all->found], sizeof all->names[0], "/%.78s", name);
         }

@@ -130,7 +130,7 @@ static bool heap_fits(weiri_hdf5 *h, haddr_t at, const unsigned char *from, size
 static bool chunk_fits(const weiri_hdf5 *h, const unsigned char *key)
 {
     uint64_t stored = number(key, 4);
-    for (uint32_t i = 0; i < h->chunk_dims; i++) {
+    for (size_t i = 0; i < h->chunk_dims; i++) {
         if (number(key + 8 + 8 * i, 8) % h->chunk[i] != 0) {
             return false;
         }

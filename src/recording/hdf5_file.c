@@ -14,7 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define READ_AHEAD 4096
+#define READ_AHEAD     4096
+#define SHORTEST_PIECE 8
 
 /* Debian's libhdf5 has no locks of its own. */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
@@ -129,6 +130,10 @@ driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t byte
     h->refused_found = got;
     /* Book-keeping that begins behind the end, or is far longer than what is there, was stated by damage. */
     if (type != H5FD_MEM_DRAW && (got == 0 || bytes - got > READ_AHEAD)) {
+        return -1;
+    }
+    /* A piece of a header that is shorter than a message's head, which libhdf5 takes unseen. */
+    if (h->fd < 0 && type == H5FD_MEM_OHDR && bytes < SHORTEST_PIECE) {
         return -1;
     }
     if (h->fd < 0 && type != H5FD_MEM_DRAW && !weiri_hdf5_block_fits(h, at, to, got)) {
