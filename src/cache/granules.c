@@ -44,14 +44,15 @@ static size_t least(size_t a, size_t b)
 }
 
 /* Bytes from an address to its granule's end. */
-static inline size_t room_at(const weiri_pages *p, const weiri_space *space, const char *start)
+static inline size_t room_at(const weiri_space *space, const char *start)
 {
-    return p->granule - ((size_t)(start - space->base) & (p->granule - 1));
+    size_t granule = space->granule;
+    return granule - ((size_t)(start - space->base) & (granule - 1));
 }
 
 /* A part of a run, within one granule: most runs have only that. Returns how many bytes were idle. */
 static inline uint64_t
-use_part(weiri_pages *p, weiri_granule *granule, size_t bytes, uint64_t *from_heap)
+use_part(weiri_pages *p, weiri_granule *granule, size_t whole, size_t bytes, uint64_t *from_heap)
 {
     uint32_t others = granule->live_units;
     granule->live_units = others + (uint32_t)(bytes / WEIRI_UNIT);
@@ -60,22 +61,22 @@ use_part(weiri_pages *p, weiri_granule *granule, size_t bytes, uint64_t *from_he
     }
     if (granule->state == WEIRI_GRANULE_READY) {
         weiri_granule_not_idle(p, granule);
-        return p->granule;
+        return whole;
     }
     granule->state = WEIRI_GRANULE_COMMITTING;
-    *from_heap += p->granule;
+    *from_heap += whole;
     return 0;
 }
 
 uint64_t weiri_granules_use(
     weiri_pages *p, weiri_space *space, char *start, size_t bytes, uint64_t *ret_from_heap)
 {
-    weiri_granule *granule = weiri_granule_of(p, space, start);
-    size_t part = least(bytes, room_at(p, space, start));
-    uint64_t from_heap = 0, from_idle = use_part(p, granule, part, &from_heap);
+    weiri_granule *granule = weiri_granule_of(space, start);
+    size_t whole = space->granule, part = least(bytes, room_at(space, start));
+    uint64_t from_heap = 0, from_idle = use_part(p, granule, whole, part, &from_heap);
     for (size_t left = bytes - part; left > 0; left -= part) {
-        part = least(left, p->granule);
-        from_idle += use_part(p, ++granule, part, &from_heap);
+        part = least(left, whole);
+        from_idle += use_part(p, ++granule, whole, part, &from_heap);
     }
     p->policy.pinned_bytes += from_idle + from_heap - bytes;
     *ret_from_heap = from_heap;
@@ -83,8 +84,12 @@ uint64_t weiri_granules_use(
 }
 
 /* The opposite; returns how many bytes have become idle. `gone`: were never committed after all. */
-static inline uint64_t
-unuse_part(weiri_pages *p, weiri_granule *granule, size_t bytes, bool first_to_go, uint64_t *gone)
+static inline uint64_t unuse_part(weiri_pages *p,
+                                  weiri_granule *granule,
+                                  size_t whole,
+                                  size_t bytes,
+                                  bool first_to_go,
+                                  uint64_t *gone)
 {
     granule->live_units -= (uint32_t)(bytes / WEIRI_UNIT);
     if (granule->live_units > 0) {
@@ -92,38 +97,35 @@ unuse_part(weiri_pages *p, weiri_granule *granule, size_t bytes, bool first_to_g
     }
     if (granule->state == WEIRI_GRANULE_READY) {
         weiri_granule_idle(p, granule, first_to_go);
-        return p->granule;
+        return whole;
     }
     granule->state = WEIRI_GRANULE_NONE;
     weiri_granule_set_small(p, granule, false);
-    *gone += p->granule;
+    *gone += whole;
     return 0;
 }
 
 uint64_t weiri_granules_unuse(
     weiri_pages *p, weiri_space *space, char *start, size_t bytes, bool first_to_go)
 {
-    weiri_granule *granule = weiri_granule_of(p, space, start);
-    size_t part = least(bytes, room_at(p, space, start));
-    uint64_t gone = 0, idle = unuse_part(p, granule, part, first_to_go, &gone);
+    weiri_granule *granule = weiri_granule_of(space, start);
+    size_t whole = space->granule, part = least(bytes, room_at(space, start));
+    uint64_t gone = 0, idle = unuse_part(p, granule, whole, part, first_to_go, &gone);
     for (size_t left = bytes - part; left > 0; left -= part) {
-        part = least(left, p->granule);
-        idle += unuse_part(p, ++granule, part, first_to_go, &gone);
+        part = least(left, whole);
+        idle += unuse_part(p, ++granule, whole, part, first_to_go, &gone);
     }
     p->policy.pinned_bytes += bytes - idle - gone;
     return idle;
 }
 
-uint64_t weiri_granules_missing(const weiri_pages *p,
-                                const weiri_space *space,
-                                const char *start,
-                                size_t bytes)
+uint64_t weiri_granules_missing(const weiri_space *space, const char *start, size_t bytes)
 {
-    const weiri_granule *granule = weiri_granule_of(p, space, start);
-    const weiri_granule *last = weiri_granule_of(p, space, start + bytes - 1);
+    const weiri_granule *granule = weiri_granule_of(space, start);
+    const weiri_granule *last = weiri_granule_of(space, start + bytes - 1);
     uint64_t missing = 0;
     for (; granule <= last; granule++) {
-        missing += granule->state == WEIRI_GRANULE_NONE ? p->granule : 0;
+        missing += granule->state == WEIRI_GRANULE_NONE ? space->granule : 0;
     }
     return missing;
 }
@@ -134,8 +136,8 @@ void weiri_granules_mark(weiri_pages *p,
                          weiri_granule_state to)
 {
     weiri_space *space = weiri_space_of(p, run);
-    weiri_granule *granule = weiri_granule_of(p, space, weiri_run_start(run));
-    weiri_granule *last = weiri_granule_of(p, space, weiri_run_end(run) - 1);
+    weiri_granule *granule = weiri_granule_of(space, weiri_run_start(run));
+    weiri_granule *last = weiri_granule_of(space, weiri_run_end(run) - 1);
     for (; granule <= last; granule++) {
         if (granule->state ==
             from) { /* no write elsewhere: who commits beside reads without the lock */
@@ -146,10 +148,9 @@ void weiri_granules_mark(weiri_pages *p,
 
 /* ---- heap calls, without the lock ---------------------------------------------------------- */
 
-static size_t
-offset_of(const weiri_pages *p, const weiri_space *space, const weiri_granule *granule)
+static size_t offset_of(const weiri_space *space, const weiri_granule *granule)
 {
-    return (size_t)(weiri_granule_start(p, space, granule) - (char *)space->range);
+    return (size_t)(weiri_granule_start(space, granule) - (char *)space->range);
 }
 
 /* Granules between `from` and `to` that are being committed, piece by piece. Nobody else changes the state
@@ -158,8 +159,8 @@ weir_err weiri_granules_commit(weiri_pages *p, weiri_record *run)
 {
     weir_heap *heap = p->policy.heap;
     weiri_space *space = weiri_space_of(p, run);
-    weiri_granule *first = weiri_granule_of(p, space, weiri_run_start(run));
-    weiri_granule *end = weiri_granule_of(p, space, weiri_run_end(run) - 1) + 1;
+    weiri_granule *first = weiri_granule_of(space, weiri_run_start(run));
+    weiri_granule *end = weiri_granule_of(space, weiri_run_end(run) - 1) + 1;
     for (weiri_granule *at = first; at < end;) {
         weiri_granule *from = at;
         while (at < end && at->state == WEIRI_GRANULE_COMMITTING) {
@@ -169,15 +170,15 @@ weir_err weiri_granules_commit(weiri_pages *p, weiri_record *run)
             at++;
             continue;
         }
-        weir_err err = heap->ops->commit(heap, space->range, offset_of(p, space, from),
-                                         (size_t)(at - from) << p->shift);
+        weir_err err = heap->ops->commit(heap, space->range, offset_of(space, from),
+                                         (size_t)(at - from) << space->shift);
         if (err == WEIR_OK) {
             continue;
         }
         for (weiri_granule *done = first; done < from; done++) { /* all or nothing */
             if (done->state == WEIRI_GRANULE_COMMITTING) {
-                (void)heap->ops->decommit(heap, space->range, offset_of(p, space, done),
-                                          p->granule);
+                (void)heap->ops->decommit(heap, space->range, offset_of(space, done),
+                                          space->granule);
             }
         }
         return err;
@@ -210,7 +211,8 @@ uint64_t weiri_pages_growth(const weiri_pages *p, size_t bytes)
     if (bytes > SPACE_MAX) {
         return 0;
     }
-    size_t wanted = (bytes + p->granule - 1) >> p->shift;
+    const weiri_grain *grain = &p->grains[WEIRI_COARSE];
+    size_t wanted = (bytes + grain->granule - 1) / grain->granule;
     const weiri_space *last = p->space_count > 0 ? &p->spaces[p->space_count - 1] : NULL;
     if (last != NULL && last->granules - last->used >= wanted) {
         size_t table = weiri_round_up((last->used + wanted) * sizeof(weiri_granule), table_page(p));
@@ -221,17 +223,21 @@ uint64_t weiri_pages_growth(const weiri_pages *p, size_t bytes)
                : 0;
 }
 
-static weir_err reserve(weiri_pages *p, size_t bytes, weiri_space *space)
+static weir_err reserve(weiri_pages *p, weiri_grain *grain, size_t bytes, weiri_space *space)
 {
     weir_heap *heap = p->policy.heap, *book = p->policy.book_heap;
-    space->range_bytes = bytes + p->granule;
+    space->grain = grain;
+    space->granule = grain->granule;
+    space->shift = (uint32_t)__builtin_ctzll(grain->granule);
+    space->range_bytes = bytes + grain->granule;
     weir_err err = heap->ops->reserve(heap, space->range_bytes, &space->range);
     if (err != WEIR_OK) {
         return err;
     }
-    uintptr_t base = ((uintptr_t)space->range + p->granule - 1) & ~(uintptr_t)(p->granule - 1);
+    uintptr_t base =
+        ((uintptr_t)space->range + grain->granule - 1) & ~(uintptr_t)(grain->granule - 1);
     space->base = (char *)base;
-    space->granules = bytes >> p->shift;
+    space->granules = bytes / grain->granule;
     space->table_bytes = weiri_round_up(space->granules * sizeof(weiri_granule), table_page(p));
     void *table = NULL;
     err = book->ops->reserve(book, space->table_bytes, &table);
@@ -250,12 +256,36 @@ static void release(weiri_pages *p, weiri_space *space)
     book->ops->release(book, space->table, space->table_bytes);
 }
 
+weir_err weiri_pages_begin(weiri_pages *p)
+{
+    weiri_grain *fine = &p->grains[WEIRI_FINE];
+    size_t page = table_page(p);
+    if (fine->granule == 0) {
+        return weiri_pages_grow(&p->policy, page);
+    }
+    weir_heap *book = p->policy.book_heap;
+    weiri_space space = {0};
+    weir_err err = reserve(p, fine, page / sizeof(weiri_granule) * fine->granule, &space);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    err = book->ops->commit(book, space.table, 0, page);
+    if (err != WEIR_OK) {
+        release(p, &space);
+        return err;
+    }
+    space.table_committed = page;
+    p->grown = space;
+    return WEIR_OK;
+}
+
 /* Either the last space's table grows, or there is a further space; `grown` says which when it is settled.
  * The last space's fields are only ever changed by who grows. */
 weir_err weiri_pages_grow(weiri_policy *policy, uint64_t book)
 {
     weiri_pages *p = weiri_pages_of(policy);
     weir_heap *heap = policy->book_heap;
+    weiri_grain *grain = &p->grains[WEIRI_COARSE];
     p->grown = (weiri_space){0};
     weiri_space space = {0};
     if (p->space_count > 0) {
@@ -264,13 +294,13 @@ weir_err weiri_pages_grow(weiri_policy *policy, uint64_t book)
     }
     bool fresh = space.range == NULL;
     if (fresh) {
-        uint64_t least_bytes = (book / sizeof(weiri_granule)) << p->shift;
+        uint64_t least_bytes = book / sizeof(weiri_granule) * grain->granule;
         uint64_t bytes = SPACE_BYTES << (2 * p->space_count);
         bytes = bytes > least_bytes ? bytes : least_bytes;
-        weir_err err = reserve(p, bytes, &space);
+        weir_err err = reserve(p, grain, bytes, &space);
         while (err != WEIR_OK && bytes / 2 >= least_bytes) { /* a process may have few addresses */
             bytes /= 2;
-            err = reserve(p, bytes, &space);
+            err = reserve(p, grain, bytes, &space);
         }
         if (err != WEIR_OK) {
             return err;
@@ -303,9 +333,10 @@ void weiri_pages_grown(weiri_policy *policy)
         *space = p->grown;
     }
     space->table_committed = p->grown.table_committed; /* the rest is read without the lock */
-    char *start = space->base + (space->used << p->shift);
+    uint32_t shift = space->shift;
+    char *start = space->base + (space->used << shift);
     space->used = least(space->granules, space->table_committed / sizeof(weiri_granule));
-    weiri_run_append(p, space, start, space->base + (space->used << p->shift));
+    weiri_run_append(p, space, start, space->base + (space->used << shift));
     p->grown = (weiri_space){0};
 }
 

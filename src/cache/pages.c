@@ -3,7 +3,7 @@
  * pages.c: policy `pages`: runs of pages in a reserved range, for heaps that commit and decommit. Freed bytes
  * have no shape: neighbours are joined, whatever is asked next is cut from them, and bytes that are left over
  * beside a buffer serve with fresh ones as one run. What stands where is in runs.c, what is committed and idle
- * in granules.c; this file chooses.
+ * in granules.c, which run serves what in choose.c; this file is the policy's slots, and says why it is as it is.
  *
  * Figures, all of bench/alloc_stream.c: the stall stream, 24,000 messages, live peak 234.4 MiB. Medians of 5 on a
  * machine of 16 cores, beside mimalloc 0.64 s, tcmalloc 0.68, glibc 3.8, jemalloc 4.9 in the same run:
@@ -13,23 +13,47 @@
  *   256 KiB         0.46    1.67    4.33           (one run)
  *   64 KiB          0.40    1.67    4.35           (one run)
  *
+ * And on a busy one of 2 cores, processor time, medians of 4 (least .. most): mimalloc 0.56 s (0.55 .. 0.73),
+ * tcmalloc 0.58 (0.56 .. 0.59), jemalloc 5.8 (5.6 .. 6.0), glibc 7.5 (7.4 .. 7.8); held peak 236 to 238 MiB:
+ *
+ *   limit    none  128 MiB  32 MiB  16 MiB  8 MiB  4 MiB  1 MiB  256 KiB  64 KiB  0
+ *   median   0.28  0.46     0.99    1.04    1.12   3.6    7.8    8.3      8.5     7.9
+ *   least    0.27  0.44     0.91    1.02    1.08   3.2    7.6    7.8      7.0     7.7
+ *   most     0.41  0.48     1.07    1.17    1.27   3.8    9.6    9.3      9.5     8.9
+ *
  * Granules. Only whole huge pages are worth returning: a fault of one is 110 us there (300 when its memory
  * has left the processor's caches), 512 faults of 4 KiB are 770; commit and decommit themselves are 10. Half
- * a huge page cannot be returned at all: RSS falls and the memory stays taken. So a granule is 2 MiB; it shrinks
- * to 64 KiB where a cache_limit below 2 MiB would keep nothing of one (and pays single faults for it), or it
- * would be more than a sixteenth of memory_limit. At a limit of 4 MiB granules of 1 MiB took 1705 us a message
- * and those of 2 MiB 135, of which glibc took 980 in the same turns. A plan made of worst cases (cost.c) is loose
- * by a granule a buffer.
+ * a huge page cannot be returned at all: RSS falls and the memory stays taken. So a granule is 2 MiB, less only
+ * where that would be more than a sixteenth of memory_limit. At a limit of 4 MiB granules of 1 MiB took 1705 us a
+ * message and those of 2 MiB 135, of which glibc took 980 in the same turns. A plan made of worst cases (cost.c)
+ * is loose by a granule a buffer.
+ *
+ * Limits below 2 MiB (or what the granule is). Of granules of 2 MiB they would keep nothing; granules of a quarter
+ * of the limit alone, as it was once, pay single faults for all that is beyond it. So there are both: fresh bytes
+ * are fine granules as long as live fine ones stay within the limit, since these can be kept when they come back,
+ * and coarse ones of 2 MiB beyond, which have to leave and come back zeroed in any case. A stream that fits the
+ * limit is served from idle as before; the stall stream took (us a message, medians of 3, 2,400 messages, both
+ * builds in turns, glibc 660 among them)
+ *
+ *   limit              1 MiB  256 KiB  64 KiB  0
+ *   fine granules only  3280     3850    3920  320
+ *   both                 320      310     300  270
+ *
+ * Counted are live bytes of fine granules and not all: a large buffer that lives on does not keep small ones from
+ * being kept. The price: a buffer that is beyond the limit holds 2 MiB, as it does at limit 0, and where it alone
+ * is little above it, takes longer: 300 KiB at 256 KiB, all touched, 79 us and not 34, since of five granules
+ * four had stayed. At 64 KiB it is 76 and not 136.
  *
  * Limit 0. Between two messages of that stream nothing is live, so nothing may stay: 6 MiB leave and come back
  * zeroed 24,000 times, 141 GB. The zeroing is the cost, not the calls: on a 2-core machine 6 MiB in three huge
  * pages take 220 us whether they are advised, populated at once (MADV_POPULATE_WRITE) or left to faults, of which
- * the kernel's clear_page is nine tenths; as 4 KiB pages 3900 us by faults, 3250 populated. Other ways to reuse
- * bytes unzeroed (MADV_FREE, a file, a free deferred) are ways to keep them. So limit 0 takes 8 to 10 s, and
- * glibc, at 4 to 5 s, is faster there: it keeps 7 to 25 MiB between messages, as RSS at rest shows (its trim
- * threshold rises to twice the largest block freed by munmap). Told to keep nothing it takes 4600 to 5400 us a
- * message, where limit 0 takes 280 to 440 (both in the same turns, that machine busy). From a limit of 4 MiB on,
- * less than what glibc keeps, pages is the faster one. Who wants no idle bytes and no such cost runs tiled.
+ * the kernel's clear_page is nine tenths (of all the stream three quarters); as 4 KiB pages 3900 us by faults, 3250
+ * populated. Other ways to reuse bytes unzeroed (MADV_FREE, a file, a free deferred) are ways to keep them. So limit
+ * 0, and any below 2 MiB, is where glibc can be faster, here by 4 to 13 % over 24,000 messages (in the first 2,400
+ * it is half as fast): it keeps 7 to 25 MiB between messages, as RSS at rest shows (its trim threshold rises to twice
+ * the largest block freed by munmap). Told to keep nothing it takes 4600 to 5400 us a message, where limit 0 takes
+ * 280 to 440 (both in the same turns, that machine busy). From a limit of 4 MiB on, less than what glibc keeps, pages
+ * is the faster one. Who wants no idle bytes and no such cost runs tiled.
  *
  * Fragmentation. Sizes are rounded to 4 KiB: rounded to 2 MiB the hot set of 6 MiB becomes 40. Small requests,
  * up to a 32nd of a granule, gather in granules of their own: amid the stream 400 of 5 KiB that live on kept
@@ -37,7 +61,7 @@
  * Freed runs go to stacks of one size (front.h), and are joined before another size is placed: joined only where
  * nothing else was found, held peak of the stall stream was up to 10 % above live peak, and now it is 0.7.
  *
- * The hot pair, a take and a give of the steady size: 362 instructions, 33 ns on a 2-core machine, beside 100,000
+ * The hot pair, a take and a give of the steady size: 35 ns on a 2-core machine, beside 100,000
  * idle buffers too (alloc_stream has all columns). Two threads contend for the one lock: stacks for each thread
  * would need sums of their own, and the peaks would no longer be exact (M4).
  */
@@ -52,35 +76,49 @@
 #define WEIRI_GRANULE 0
 #endif
 
-static size_t choose_granule(const weiri_policy *policy)
+/* The largest that is no more than `most`, or the smallest. */
+static size_t granule_within(uint64_t most)
 {
-    if (WEIRI_GRANULE != 0) {
-        return WEIRI_GRANULE;
-    }
     size_t granule = GRANULE_MAX;
-    bool little = policy->cache_limit > 0 && policy->cache_limit < GRANULE_MAX;
-    while (granule > GRANULE_MIN &&
-           ((little && granule > policy->cache_limit / 4) || granule > policy->memory_limit / 16)) {
+    while (granule > GRANULE_MIN && granule > most) {
         granule /= 2;
     }
+    return granule;
+}
+
+static void set_grain(weiri_grain *grain, size_t granule)
+{
+    grain->granule = granule;
+    grain->ready.oldest_first = grain->nursery.oldest_first = grain->none.oldest_first = true;
+}
+
+static void choose_grains(weiri_pages *p)
+{
+    const weiri_policy *policy = &p->policy;
     size_t page = policy->heap->ops->page_size(policy->heap);
-    return granule > page ? granule : page;
+    size_t coarse = WEIRI_GRANULE != 0 ? WEIRI_GRANULE : granule_within(policy->memory_limit / 16);
+    coarse = coarse > page ? coarse : page;
+    set_grain(&p->grains[WEIRI_COARSE], coarse);
+    size_t fine = granule_within(policy->cache_limit / 4);
+    fine = fine > page ? fine : page;
+    if (fine < coarse && fine <= policy->cache_limit && policy->cache_limit < coarse) {
+        set_grain(&p->grains[WEIRI_FINE], fine);
+    }
 }
 
 static weir_err init(weiri_policy *policy, uint64_t book_limit, uint64_t *ret_book)
 {
     weiri_pages *p = weiri_pages_of(policy);
-    p->granule = choose_granule(policy);
-    policy->grain = p->granule;
-    p->shift = (uint32_t)__builtin_ctzll(p->granule);
-    p->small_max = p->granule / 32 > WEIRI_UNIT ? p->granule / 32 : WEIRI_UNIT;
-    p->ready.oldest_first = p->nursery.oldest_first = p->none.oldest_first = true; /* by address */
-    uint64_t book = weiri_pages_growth(p, p->granule);
+    choose_grains(p);
+    size_t fine = p->grains[WEIRI_FINE].granule;
+    policy->grain = fine > 0 ? fine : p->grains[WEIRI_COARSE].granule;
+    p->small_max = policy->grain / 32 > WEIRI_UNIT ? policy->grain / 32 : WEIRI_UNIT;
+    uint64_t book = weiri_pages_growth(p, 1);
     if (book > book_limit) { /* M2 */
         return weiri_fail(WEIR_E_LIMIT, "cache: %llu bytes asked for its pages' table, limit %llu",
                           (unsigned long long)book, (unsigned long long)policy->memory_limit);
     }
-    weir_err err = weiri_pages_grow(policy, book);
+    weir_err err = weiri_pages_begin(p);
     if (err == WEIR_OK) {
         weiri_pages_grown(policy);
         *ret_book = book;
@@ -89,137 +127,6 @@ static weir_err init(weiri_policy *policy, uint64_t book_limit, uint64_t *ret_bo
 }
 
 /* ---- what serves a request ----------------------------------------------------------------- */
-
-typedef struct spot {
-    weiri_record *first; /* the free run that holds its start */
-    char *start;
-} spot;
-
-/* A run of fresh granules beside free bytes that are too few: these are used with them, and what is held
- * does not exceed what is live by leftovers (without this, held peak of the stall stream was 5 % above
- * live peak). First the largest free run with a neighbour; else the smallest fresh one. */
-static bool choose_fresh(weiri_pages *p, size_t bytes, spot *ret_spot)
-{
-    weiri_record *largest = p->ready.root;
-    while (largest != NULL && largest->right != NULL) {
-        largest = largest->right;
-    }
-    if (largest != NULL) {
-        weiri_record *above = largest->above, *below = largest->below;
-        size_t lacking = bytes - largest->buffer.bytes;
-        if (above != NULL && above->kind == WEIRI_RUN_NONE && above->buffer.bytes >= lacking) {
-            *ret_spot = (spot){largest, weiri_run_start(largest)};
-            return true;
-        }
-        if (below != NULL && below->kind == WEIRI_RUN_NONE && below->buffer.bytes >= lacking) {
-            *ret_spot = (spot){below, weiri_run_end(largest) - bytes};
-            return true;
-        }
-    }
-    weiri_record *fresh = weiri_tree_find(&p->none, bytes);
-    if (fresh == NULL) {
-        return false;
-    }
-    if (fresh->below != NULL && fresh->below->kind == WEIRI_RUN_FREE) {
-        fresh = fresh->below;
-    }
-    *ret_spot = (spot){fresh, weiri_run_start(fresh)};
-    return true;
-}
-
-/* The space whose table a granule stands in. */
-static weiri_space *space_of_granule(weiri_pages *p, const weiri_granule *granule)
-{
-    weiri_space *space = p->spaces;
-    while (granule < space->table || granule >= space->table + space->used) {
-        space++;
-    }
-    return space;
-}
-
-/* Cuts an idle granule out of the free bytes around it: all of its bytes are free and committed. */
-static weiri_record *cut_out(weiri_pages *p, weiri_granule *granule)
-{
-    weiri_space *space = space_of_granule(p, granule);
-    char *start = weiri_granule_start(p, space, granule), *end = start + p->granule;
-    weiri_record *run = weiri_run_covering(p, space, granule);
-    while (run != NULL && weiri_run_start(run) < end) {
-        if (run->kind == WEIRI_RUN_QUICK) {
-            weiri_front_remove(&p->front, run);
-            run = weiri_run_free(p, run, weiri_run_zone(p, run));
-        }
-        run = run->above;
-    }
-    run = weiri_run_covering(p, space, granule);
-    weiri_run_kind kind = run->kind;
-    weiri_run_lift(p, run);
-    run->kind = WEIRI_RUN_LEAVING; /* not to be joined with what is cut off */
-    if (weiri_run_end(run) > end) {
-        weiri_run_free(p, weiri_run_split(p, run, end, NULL), kind);
-    }
-    if (weiri_run_start(run) < start) {
-        weiri_record *upper = weiri_run_split(p, run, start, NULL);
-        weiri_run_free(p, run, kind);
-        run = upper;
-    }
-    weiri_granule_set_small(p, granule, false);
-    return run;
-}
-
-/* Granules that served small requests and are idle now serve any. */
-static void end_nurseries(weiri_pages *p)
-{
-    if (p->small_granules == 0) {
-        return;
-    }
-    for (weiri_granule *granule = p->oldest; granule != NULL; granule = granule->newer) {
-        if (granule->small != 0) {
-            weiri_run_free(p, cut_out(p, granule), WEIRI_RUN_FREE);
-        }
-    }
-}
-
-/* Small buffers gather in granules of their own. Between large ones each that lives long would keep a
- * granule: 400 of 5 KiB, one a message of the stall stream, kept 37 MiB; so they keep 4. */
-static bool choose_small(weiri_pages *p, size_t bytes, spot *ret_spot)
-{
-    weiri_record *run = weiri_tree_find(&p->nursery, bytes);
-    if (run == NULL && p->front.count > 0) {
-        weiri_runs_join_front(p);
-        run = weiri_tree_find(&p->nursery, bytes);
-    }
-    if (run == NULL && p->oldest != NULL) {
-        weiri_granule *granule = p->oldest;
-        run = cut_out(p, granule);
-        weiri_granule_set_small(p, granule, true);
-        run = weiri_run_free(p, run, WEIRI_RUN_NURSERY);
-    }
-    run = run != NULL ? run : weiri_tree_find(&p->none, bytes);
-    if (run != NULL) {
-        *ret_spot = (spot){run, weiri_run_start(run)};
-    }
-    return run != NULL;
-}
-
-static bool choose(weiri_pages *p, size_t bytes, spot *ret_spot)
-{
-    if (bytes <= p->small_max) {
-        return choose_small(p, bytes, ret_spot);
-    }
-    if (p->front.count > 0) {
-        weiri_runs_join_front(p);
-    }
-    weiri_record *run = weiri_tree_find(&p->ready, bytes);
-    if (run == NULL) {
-        end_nurseries(p);
-        run = weiri_tree_find(&p->ready, bytes);
-    }
-    if (run == NULL) {
-        return choose_fresh(p, bytes, ret_spot);
-    }
-    *ret_spot = (spot){run, weiri_run_start(run)};
-    return true;
-}
 
 /* One that was given back with just so many bytes, and is as it was: the hot path. */
 static inline bool place_front(weiri_pages *p, size_t bytes, weiri_place *ret_place)
@@ -245,19 +152,21 @@ static void place_run(weiri_pages *p, size_t bytes, uint64_t more, weiri_place *
     if (more > 0 && records->free_count >= more && place_front(p, bytes, ret_place)) {
         return;
     }
-    spot at;
-    if (!choose(p, bytes, &at)) {
+    weiri_spot at;
+    if (!weiri_pages_choose(p, bytes, &at)) {
         ret_place->book = weiri_pages_growth(p, bytes);
-        ret_place->from_heap = ret_place->book > 0 ? weiri_round_up(bytes, p->granule) : UINT64_MAX;
+        ret_place->from_heap = ret_place->book > 0
+                                   ? weiri_round_up(bytes, p->grains[WEIRI_COARSE].granule)
+                                   : UINT64_MAX;
         return;
     }
     weiri_space *space = weiri_space_of(p, at.first);
     if (records->free_count < more + 2) {
-        ret_place->from_heap = weiri_granules_missing(p, space, at.start, bytes);
+        ret_place->from_heap = weiri_granules_missing(space, at.start, bytes);
         return;
     }
     if (bytes <= p->small_max) {
-        weiri_granule_set_small(p, weiri_granule_of(p, space, at.start), true);
+        weiri_granule_set_small(p, weiri_granule_of(space, at.start), true);
     }
     run = weiri_records_get(records);
     weiri_run_carve(p, at.first, at.start, bytes, run, weiri_records_get(records));
@@ -297,13 +206,14 @@ static void place_small(weiri_pages *p, size_t bytes, weiri_place *ret_place)
 static uint64_t size(const weiri_policy *policy, size_t bytes)
 {
     const weiri_pages *p = (const weiri_pages *)(const void *)policy;
-    size_t good = weiri_round_up(bytes, p->granule);
+    const weiri_grain *coarse = &p->grains[WEIRI_COARSE];
+    size_t good = weiri_round_up(bytes, coarse->granule);
     if (good > (UINT64_C(1) << 46)) {
         return UINT64_MAX;
     }
     /* A table's pages for it, where the addresses known so far are used up. */
     size_t page = policy->book_heap->ops->page_size(policy->book_heap);
-    return good + weiri_round_up((good >> p->shift) * sizeof(weiri_granule), page);
+    return good + weiri_round_up(good / coarse->granule * sizeof(weiri_granule), page);
 }
 
 static void place(weiri_policy *policy, size_t bytes, weiri_place *ret_place)
@@ -375,9 +285,11 @@ static uint64_t put(weiri_policy *policy, weiri_record *record)
         }
     }
     /* What is larger than all that may be idle goes first, and pushes nothing out. */
-    bool first_to_go = run->buffer.bytes > policy->cache_limit;
-    uint64_t idle = weiri_granules_unuse(p, weiri_space_of(p, run), weiri_run_start(run),
-                                         run->buffer.bytes, first_to_go);
+    weiri_space *space = weiri_space_of(p, run);
+    bool first_to_go =
+        run->buffer.bytes > policy->cache_limit || space->granule > policy->cache_limit;
+    uint64_t idle =
+        weiri_granules_unuse(p, space, weiri_run_start(run), run->buffer.bytes, first_to_go);
     run->kind = WEIRI_RUN_QUICK;
     run->state = WEIRI_RECORD_TAKEN;
     weiri_record *out = weiri_front_push(&p->front, run);
@@ -395,12 +307,13 @@ static void drop(weiri_policy *policy, uint64_t bytes, weiri_leaving *list)
 {
     weiri_pages *p = weiri_pages_of(policy);
     weiri_record *last = NULL; /* newest of the list */
-    for (uint64_t dropped = 0; p->oldest != NULL && dropped < bytes; dropped += p->granule) {
+    for (uint64_t dropped = 0; p->oldest != NULL && dropped < bytes;) {
         weiri_granule *granule = p->oldest;
         weiri_granule_not_idle(p, granule);
         granule->state = WEIRI_GRANULE_LEAVING;
-        weiri_record *run = cut_out(p, granule);
-        list->bytes += p->granule;
+        weiri_record *run = weiri_run_cut_out(p, granule);
+        dropped += run->buffer.bytes;
+        list->bytes += run->buffer.bytes;
         list->count++;
         if (last != NULL && run->below == last) { /* one heap call for neighbours */
             weiri_run_join(p, last, run);
@@ -441,8 +354,8 @@ static uint64_t left(weiri_policy *policy, weiri_leaving *list)
             weiri_run_free(p, run, WEIRI_RUN_NONE);
         } else {
             weiri_space *space = weiri_space_of(p, run);
-            weiri_granule *granule = weiri_granule_of(p, space, weiri_run_start(run));
-            for (size_t i = 0; i < run->buffer.bytes >> p->shift; i++) {
+            weiri_granule *granule = weiri_granule_of(space, weiri_run_start(run));
+            for (size_t i = 0; i < run->buffer.bytes >> space->shift; i++) {
                 weiri_granule_idle(p, &granule[i], true);
             }
             weiri_granules_mark(p, run, WEIRI_GRANULE_LEAVING, WEIRI_GRANULE_READY);

@@ -5,7 +5,8 @@
  * A space is one reserved range of addresses. It is covered without a gap by runs: buffers, free bytes that
  * are committed, and bytes that are not. Runs begin and end at units of 4 KiB and stand in the order of
  * their addresses. What is committed and decommitted is the granule, 64 KiB to 2 MiB; a granule with any
- * live byte counts as live.
+ * live byte counts as live. Granules of a space are of one size; there are at most two, fine and coarse, and
+ * most caches have coarse ones only (pages.c says why).
  *
  *   granules   |        |        |        |        |        |
  *   runs       [ LIVE ][ FREE ][LIVE][     FREE    ][ NONE   ...
@@ -52,12 +53,23 @@ typedef struct weiri_granule {
     uint16_t small; /* serves small requests only, until nothing of it is live */
 } weiri_granule;
 
+/* Granules of one size, over all spaces of them. */
+typedef struct weiri_grain {
+    size_t granule;                  /* bytes, a power of two; 0 = there are none */
+    weiri_tree ready, nursery, none; /* by size, then address */
+} weiri_grain;
+
+enum { WEIRI_FINE, WEIRI_COARSE, WEIRI_GRAINS };
+
 typedef struct weiri_space {
+    char *base;           /* first granule: range, aligned */
+    weiri_granule *table; /* a range of the book heap, committed as far as it is needed */
+    size_t granule;       /* of its grain: at hand for the hot path */
+    uint32_t shift;       /* granule as a power of two */
+    weiri_grain *grain;
     void *range; /* of the heap */
     size_t range_bytes;
-    char *base;           /* first granule: range, aligned */
-    size_t granules;      /* that it has addresses for */
-    weiri_granule *table; /* a range of the book heap, committed as far as it is needed */
+    size_t granules; /* that it has addresses for */
     size_t table_bytes;
     size_t table_committed;
     size_t used; /* granules that have a place in the table, and are covered by runs */
@@ -68,13 +80,11 @@ typedef struct weiri_space {
 
 typedef struct weiri_pages {
     weiri_policy policy; /* first */
-    size_t granule;      /* bytes, a power of two */
-    uint32_t shift;
+    weiri_grain grains[WEIRI_GRAINS];
     uint32_t space_count;
-    weiri_space spaces[WEIRI_SPACES];
-    weiri_space grown;               /* of the one weiri_pages_grow at work, until it is settled */
-    weiri_tree ready, nursery, none; /* by size, then address */
-    size_t small_max;                /* a request up to here is small */
+    weiri_space spaces[WEIRI_SPACES]; /* the fine one first, if there is one; it does not grow */
+    weiri_space grown;                /* of the one weiri_pages_grow at work, until it is settled */
+    size_t small_max;                 /* a request up to here is small */
     uint64_t small_granules;
     weiri_front front;
     weiri_granule *newest, *oldest;           /* idle granules */
@@ -102,21 +112,19 @@ static inline char *weiri_run_end(const weiri_record *run)
 }
 
 /* The granule that holds an address. */
-static inline weiri_granule *
-weiri_granule_of(const weiri_pages *p, const weiri_space *space, const char *at)
+static inline weiri_granule *weiri_granule_of(const weiri_space *space, const char *at)
 {
-    return &space->table[(size_t)(at - space->base) >> p->shift];
+    return &space->table[(size_t)(at - space->base) >> space->shift];
 }
 
-static inline char *
-weiri_granule_start(const weiri_pages *p, const weiri_space *space, const weiri_granule *granule)
+static inline char *weiri_granule_start(const weiri_space *space, const weiri_granule *granule)
 {
-    return space->base + ((size_t)(granule - space->table) << p->shift);
+    return space->base + ((size_t)(granule - space->table) << space->shift);
 }
 
-static inline bool weiri_at_granule(const weiri_pages *p, const weiri_space *space, const char *at)
+static inline bool weiri_at_granule(const weiri_space *space, const char *at)
 {
-    return ((size_t)(at - space->base) & (p->granule - 1)) == 0;
+    return ((size_t)(at - space->base) & (space->granule - 1)) == 0;
 }
 
 /* ---- runs.c -------------------------------------------------------------------------------- */
@@ -132,7 +140,9 @@ void weiri_run_join(weiri_pages *p, weiri_record *lower, weiri_record *upper);
 /* Takes a FREE or NONE run out of its tree. */
 void weiri_run_lift(weiri_pages *p, weiri_record *run);
 /* The run that covers a granule's first byte. */
-weiri_record *weiri_run_covering(weiri_pages *p, weiri_space *space, weiri_granule *granule);
+weiri_record *weiri_run_covering(weiri_space *space, weiri_granule *granule);
+/* Cuts an idle granule out of the free bytes around it: all of its bytes are free and committed. */
+weiri_record *weiri_run_cut_out(weiri_pages *p, weiri_granule *granule);
 /* FREE or NURSERY, as the granule says that it begins in. */
 weiri_run_kind weiri_run_zone(const weiri_pages *p, const weiri_record *run);
 void weiri_granule_set_small(weiri_pages *p, weiri_granule *granule, bool small);
@@ -153,6 +163,16 @@ void weiri_run_uncarve(weiri_pages *p, weiri_record *record);
 /* A new run [start, end) of kind NONE at the end of a space. */
 void weiri_run_append(weiri_pages *p, weiri_space *space, char *start, char *end);
 
+/* ---- choose.c ------------------------------------------------------------------------------ */
+
+typedef struct weiri_spot {
+    weiri_record *first; /* the free run that holds its start */
+    char *start;
+} weiri_spot;
+
+/* False: addresses have to grow. */
+bool weiri_pages_choose(weiri_pages *p, size_t bytes, weiri_spot *ret_spot);
+
 /* ---- granules.c ---------------------------------------------------------------------------- */
 
 /* Counts bytes as live; returns how many were idle. *ret_from_heap: how many must be committed. */
@@ -162,10 +182,7 @@ uint64_t weiri_granules_use(
 uint64_t weiri_granules_unuse(
     weiri_pages *p, weiri_space *space, char *start, size_t bytes, bool first_to_go);
 /* What use() would say. */
-uint64_t weiri_granules_missing(const weiri_pages *p,
-                                const weiri_space *space,
-                                const char *start,
-                                size_t bytes);
+uint64_t weiri_granules_missing(const weiri_space *space, const char *start, size_t bytes);
 void weiri_granule_idle(weiri_pages *p, weiri_granule *granule, bool first_to_go);
 void weiri_granule_not_idle(weiri_pages *p, weiri_granule *granule);
 void weiri_granules_mark(weiri_pages *p,
@@ -176,7 +193,10 @@ void weiri_granules_mark(weiri_pages *p,
 weir_err weiri_granules_commit(weiri_pages *p, weiri_record *run);
 /* No lock. */
 weir_err weiri_granules_decommit(weiri_pages *p, weiri_record *run);
-/* Bytes of book-keeping that addresses for a run of so many bytes take, or 0 where they cannot be had. */
+/* No lock, before all else: the first space, of fine granules where there are any; one page of book-keeping. */
+weir_err weiri_pages_begin(weiri_pages *p);
+/* Bytes of book-keeping that addresses for a run of so many bytes, in coarse granules, take, or 0 where they
+ * cannot be had. */
 uint64_t weiri_pages_growth(const weiri_pages *p, size_t bytes);
 /* No lock, one at a time; and under it, what came of it. */
 weir_err weiri_pages_grow(weiri_policy *policy, uint64_t book);

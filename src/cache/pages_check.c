@@ -6,10 +6,15 @@
  */
 #include "cache/pages.h"
 
+typedef struct found_grain {
+    uint64_t free_runs, nursery_runs, none_runs;
+} found_grain;
+
 typedef struct found {
-    uint64_t live_granules, live_bytes; /* claimed ones too, as in pinned_bytes */
-    uint64_t ready_live, ready_idle;    /* granules */
-    uint64_t free_runs, nursery_runs, none_runs, quick_runs;
+    found_grain grains[WEIRI_GRAINS];
+    uint64_t live, live_units; /* bytes of granules; units; claimed ones too, as in pinned_bytes */
+    uint64_t ready_live, ready_idle; /* bytes */
+    uint64_t idle_granules, quick_runs;
     uint64_t small_granules;
     uint64_t slabs_open[WEIRI_SMALL_CLASSES];
     uint64_t small_places; /* taken */
@@ -23,6 +28,7 @@ static weir_err broken(const char *what, const void *at)
 static weir_err check_run(weiri_pages *p, const weiri_record *run, found *f)
 {
     const weiri_record *above = run->above;
+    found_grain *grain = &f->grains[weiri_space_of(p, run)->grain - p->grains];
     switch ((weiri_run_kind)run->kind) {
     case WEIRI_RUN_SLAB:
         f->slabs_open[run->priority] += run->buffer.charged != 0;
@@ -47,9 +53,9 @@ static weir_err check_run(weiri_pages *p, const weiri_record *run, found *f)
     case WEIRI_RUN_FREE:
     case WEIRI_RUN_NURSERY:
     case WEIRI_RUN_NONE:
-        f->nursery_runs += run->kind == WEIRI_RUN_NURSERY;
-        f->free_runs += run->kind == WEIRI_RUN_FREE;
-        f->none_runs += run->kind == WEIRI_RUN_NONE;
+        grain->nursery_runs += run->kind == WEIRI_RUN_NURSERY;
+        grain->free_runs += run->kind == WEIRI_RUN_FREE;
+        grain->none_runs += run->kind == WEIRI_RUN_NONE;
         if (above != NULL && above->kind == run->kind) {
             return broken("two free runs are not joined", run);
         }
@@ -66,11 +72,12 @@ static weir_err check_run(weiri_pages *p, const weiri_record *run, found *f)
     return WEIR_OK;
 }
 
-/* What part of a granule a run uses, and whether the granule's state allows the run there. */
+/* What part of a granule [start, end) a run uses, and whether the granule's state allows the run there. */
 static weir_err check_part(const weiri_pages *p,
                            const weiri_record *run,
                            const weiri_granule *granule,
                            const char *start,
+                           const char *end,
                            uint32_t *units)
 {
     static const bool allowed[][4] = {
@@ -99,7 +106,7 @@ static weir_err check_part(const weiri_pages *p,
         to = from + run->asked;
     }
     from = from > start ? from : start;
-    to = to < start + p->granule ? to : start + p->granule;
+    to = to < end ? to : end;
     *units += used && to > from ? (uint32_t)((size_t)(to - from) / WEIRI_UNIT) : 0;
     return WEIR_OK;
 }
@@ -110,7 +117,8 @@ static weir_err check_granule(weiri_pages *p,
                               const weiri_record **run,
                               found *f)
 {
-    const char *start = weiri_granule_start(p, space, granule), *end = start + p->granule;
+    const size_t whole = space->granule;
+    const char *start = weiri_granule_start(space, granule), *end = start + whole;
     const weiri_record *first = NULL;
     uint32_t units = 0;
     for (const weiri_record *at = *run; at != NULL && weiri_run_start(at) < end; at = at->above) {
@@ -121,7 +129,7 @@ static weir_err check_granule(weiri_pages *p,
                 return err;
             }
         }
-        weir_err err = check_part(p, at, granule, start, &units);
+        weir_err err = check_part(p, at, granule, start, end, &units);
         if (err != WEIR_OK) {
             return err;
         }
@@ -141,11 +149,12 @@ static weir_err check_granule(weiri_pages *p,
         return broken("a granule's first run or live units are wrong", granule);
     }
     bool ready = granule->state == WEIRI_GRANULE_READY;
-    f->live_granules += units > 0;
+    f->live += units > 0 ? whole : 0;
     f->small_granules += granule->small;
-    f->live_bytes += (uint64_t)units * WEIRI_UNIT;
-    f->ready_live += ready && units > 0;
-    f->ready_idle += ready && units == 0;
+    f->live_units += units;
+    f->ready_live += ready && units > 0 ? whole : 0;
+    f->ready_idle += ready && units == 0 ? whole : 0;
+    f->idle_granules += ready && units == 0;
     return WEIR_OK;
 }
 
@@ -185,34 +194,46 @@ static weir_err check_tree(const weiri_record *at, weiri_run_kind kind, int dept
     return err == WEIR_OK ? check_tree(right, kind, depth + 1, count) : err;
 }
 
+static weir_err check_grain(const weiri_grain *grain, const found_grain *f)
+{
+    uint64_t ready = 0, nursery = 0, none = 0;
+    weir_err err = check_tree(grain->ready.root, WEIRI_RUN_FREE, 0, &ready);
+    if (err == WEIR_OK) {
+        err = check_tree(grain->nursery.root, WEIRI_RUN_NURSERY, 0, &nursery);
+    }
+    if (err == WEIR_OK) {
+        err = check_tree(grain->none.root, WEIRI_RUN_NONE, 0, &none);
+    }
+    if (err != WEIR_OK) {
+        return err;
+    }
+    bool all = ready == f->free_runs && nursery == f->nursery_runs && none == f->none_runs;
+    return all ? WEIR_OK : broken("a tree does not hold all free runs", grain);
+}
+
 static weir_err check_lists(weiri_pages *p, const found *f)
 {
-    uint64_t idle = 0, ready = 0, nursery = 0, none = 0;
+    uint64_t idle = 0;
     const weiri_granule *newer = NULL;
-    for (const weiri_granule *at = p->newest; at != NULL && idle <= f->ready_idle; at = at->older) {
+    for (const weiri_granule *at = p->newest; at != NULL && idle <= f->idle_granules;
+         at = at->older) {
         if (at->newer != newer || at->live_units != 0 || at->state != WEIRI_GRANULE_READY) {
             return broken("the order of use is broken", at);
         }
         newer = at;
         idle++;
     }
-    if (newer != p->oldest || idle != f->ready_idle) {
+    if (newer != p->oldest || idle != f->idle_granules) {
         return broken("the order of use does not hold all idle granules", newer);
     }
-    weir_err err = check_tree(p->ready.root, WEIRI_RUN_FREE, 0, &ready);
-    if (err == WEIR_OK) {
-        err = check_tree(p->nursery.root, WEIRI_RUN_NURSERY, 0, &nursery);
+    for (size_t i = 0; i < WEIRI_GRAINS; i++) {
+        weir_err err = check_grain(&p->grains[i], &f->grains[i]);
+        if (err != WEIR_OK) {
+            return err;
+        }
     }
-    if (err == WEIR_OK) {
-        err = check_tree(p->none.root, WEIRI_RUN_NONE, 0, &none);
-    }
-    if (err != WEIR_OK) {
-        return err;
-    }
-    if (ready != f->free_runs || nursery != f->nursery_runs ||
-        p->small_granules != f->small_granules || none != f->none_runs ||
-        p->front.count != f->quick_runs) {
-        return broken("a tree or the stacks do not hold all free runs", p);
+    if (p->small_granules != f->small_granules || p->front.count != f->quick_runs) {
+        return broken("the stacks do not hold all free runs", p);
     }
     for (size_t class = 0; class < WEIRI_SMALL_CLASSES; class ++) {
         uint64_t open = 0;
@@ -265,10 +286,10 @@ weir_err weiri_pages_check(weiri_policy *policy, uint64_t *ret_live, uint64_t *r
     if (err != WEIR_OK) {
         return err;
     }
-    if (policy->pinned_bytes != (f.live_granules << p->shift) - f.live_bytes) {
+    if (policy->pinned_bytes != f.live - f.live_units * WEIRI_UNIT) {
         return broken("pinned bytes are counted wrongly", p);
     }
-    *ret_live = f.ready_live << p->shift;
-    *ret_idle = f.ready_idle << p->shift;
+    *ret_live = f.ready_live;
+    *ret_idle = f.ready_idle;
     return WEIR_OK;
 }

@@ -264,10 +264,17 @@ static void granules_follow_limits(void **state)
     static const struct {
         uint64_t cache_limit, memory_limit, granule;
     } rows[] = {
-        {WEIR_NO_LIMIT, WEIR_NO_LIMIT, GRANULE},     {16 << 20, WEIR_NO_LIMIT, GRANULE},
-        {8 << 20, WEIR_NO_LIMIT, GRANULE},           {2 << 20, WEIR_NO_LIMIT, GRANULE},
-        {(2 << 20) - 1, WEIR_NO_LIMIT, GRANULE / 8}, {0, WEIR_NO_LIMIT, GRANULE},
-        {WEIR_NO_LIMIT, 16 << 20, GRANULE / 2},      {100000, WEIR_NO_LIMIT, 65536},
+        {WEIR_NO_LIMIT, WEIR_NO_LIMIT, GRANULE},
+        {16 << 20, WEIR_NO_LIMIT, GRANULE},
+        {8 << 20, WEIR_NO_LIMIT, GRANULE},
+        {2 << 20, WEIR_NO_LIMIT, GRANULE},
+        {(2 << 20) - 1, WEIR_NO_LIMIT, GRANULE / 8},
+        {0, WEIR_NO_LIMIT, GRANULE},
+        {WEIR_NO_LIMIT, 16 << 20, GRANULE / 2},
+        {100000, WEIR_NO_LIMIT, 65536},
+        {65535, WEIR_NO_LIMIT, GRANULE},
+        {256 << 10, 8 << 20, 65536},
+        {1 << 20, 16 << 20, GRANULE / 2},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         witness w = witness_make("pages", rows[i].cache_limit, rows[i].memory_limit);
@@ -277,6 +284,125 @@ static void granules_follow_limits(void **state)
         weir_buffer_unref(buffer);
         witness_end(&w);
     }
+}
+
+/* ---- limits below a huge page: granules of two sizes --------------------------------------- */
+
+/* What may be kept is kept, in granules that the limit holds several of. */
+static void within_a_small_limit_all_is_kept(void **state)
+{
+    (void)state;
+    for (int beside = 0; beside < 2; beside++) {
+        witness w = witness_make("pages", 1 << 20, WEIR_NO_LIMIT);
+        weir_buffer *large =
+            beside != 0 ? take(w.cache, 50 * GRANULE) : NULL; /* is beyond, and lives on */
+        uint64_t live = stats_of(w.cache).live_bytes, misses = 0;
+        for (int message = 0; message < 50; message++) {
+            weir_buffer *b[3];
+            for (size_t i = 0; i < 3; i++) {
+                b[i] = take(w.cache, HOT);
+            }
+            assert_true(stats_of(w.cache).live_bytes == live + (1 << 20));
+            for (size_t i = 0; i < 3; i++) {
+                weir_buffer_unref(b[i]);
+                witness_agrees(&w);
+            }
+            misses = message == 0 ? stats_of(w.cache).misses : misses;
+        }
+        weir_cache_stats s = stats_of(w.cache);
+        assert_true(s.misses == misses && s.evictions == 0 && s.idle_bytes == 1 << 20);
+        weir_buffer_unref(large);
+        assert_true(stats_of(w.cache).idle_bytes == 1 << 20); /* and pushed nothing out */
+        witness_end(&w);
+    }
+}
+
+/* What is beyond comes and goes in huge pages: by single pages the stall stream took ten times as long. */
+static void beyond_a_small_limit_pages_are_huge(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t limit, kept, fresh; /* bytes of a message that stay, granules that come and go */
+    } rows[] = {
+        {1 << 20, 1 << 20, 3}, {256 << 10, 0, 3}, {64 << 10, 0, 3}, {(2 << 20) - 1, 3 << 19, 3}};
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        witness w = witness_make("pages", rows[r].limit, WEIR_NO_LIMIT);
+        weir_cache_stats before = stats_of(w.cache);
+        for (uint64_t message = 0; message < 30; message++) {
+            weir_buffer *b[20];
+            for (size_t i = 0; i < 20; i++) {
+                b[i] = take_only(w.cache, HOT);
+            }
+            assert_true(stats_of(w.cache).live_bytes == rows[r].kept + rows[r].fresh * GRANULE);
+            for (size_t i = 0; i < 20; i++) {
+                weir_buffer_unref(b[i]);
+                assert_true(stats_of(w.cache).idle_bytes <= rows[r].limit); /* M1 */
+            }
+            weir_cache_stats s = stats_of(w.cache);
+            assert_true(s.evictions - before.evictions == rows[r].fresh);
+            assert_true(s.evicted_bytes - before.evicted_bytes == rows[r].fresh * GRANULE);
+            assert_true(s.idle_bytes == rows[r].kept);
+            assert_true(message == 0 || s.misses - before.misses == rows[r].fresh);
+            before = s;
+            witness_agrees(&w);
+        }
+        witness_end(&w);
+    }
+}
+
+/* Addresses of coarse granules are asked for when the first is: failing, nothing is left behind. */
+static void beyond_a_small_limit_calls_fail(void **state)
+{
+    (void)state;
+    witness w = witness_make("pages", 1 << 20, WEIR_NO_LIMIT);
+    weir_buffer *kept = take(w.cache, HOT), *buffer = NULL;
+    weir_cache_stats before = stats_of(w.cache);
+    uint64_t failed = 0;
+    for (uint64_t n = 1; buffer == NULL; n++) {
+        weir_heap_counting_fail(w.heap, n, 100);
+        weir_err err = weir_cache_take(w.cache, 5 * GRANULE, &buffer);
+        weir_heap_counting_fail(w.heap, 0, 0);
+        assert_int_equal(err, buffer == NULL ? WEIR_E_NOMEM : WEIR_OK);
+        weir_cache_stats s = stats_of(w.cache);
+        assert_true(err == WEIR_OK || s.held_bytes <= before.held_bytes + 4096);
+        failed += err != WEIR_OK;
+        witness_agrees(&w);
+    }
+    assert_true(failed >= 3); /* addresses, their table, the pages */
+    weir_buffer_unref(kept);
+    weir_buffer_unref(buffer);
+    assert_true(stats_of(w.cache).idle_bytes == 512 << 10);
+    witness_agrees(&w);
+    witness_end(&w);
+}
+
+/* A limit that is raised holds huge pages too: what is fresh is made of them from there on. */
+static void a_small_limit_is_raised_and_lowered(void **state)
+{
+    (void)state;
+    witness w = witness_make("pages", 256 << 10, WEIR_NO_LIMIT);
+    weir_buffer_unref(take(w.cache, 100000));
+    assert_true(stats_of(w.cache).idle_bytes == 128 << 10);
+    weir_cache_limit_idle(w.cache, 8 << 20);
+    weir_buffer *b[4];
+    for (size_t i = 0; i < 4; i++) {
+        b[i] = take(w.cache, GRANULE);
+    }
+    assert_true(stats_of(w.cache).live_bytes == 4 * GRANULE);
+    for (size_t i = 0; i < 4; i++) {
+        weir_buffer_unref(b[i]);
+        assert_true(stats_of(w.cache).idle_bytes <= 8 << 20); /* M1 */
+        witness_agrees(&w);
+    }
+    assert_true(stats_of(w.cache).idle_bytes == 4 * GRANULE); /* the fine ones went: used before */
+    weir_cache_limit_idle(w.cache, 256 << 10);
+    assert_true(stats_of(w.cache).idle_bytes == 0); /* M5 */
+    weir_buffer *small = take(w.cache, 100000);
+    assert_true(stats_of(w.cache).live_bytes == 128 << 10);
+    weir_buffer_unref(small);
+    assert_true(stats_of(w.cache).idle_bytes == 128 << 10);
+    witness_agrees(&w);
+    witness_end(&w);
 }
 
 static uint64_t system_kib(const char *field)
@@ -377,6 +503,10 @@ int main(void)
         cmocka_unit_test(small_classes),
         cmocka_unit_test(addresses_grow),
         cmocka_unit_test(granules_follow_limits),
+        cmocka_unit_test(within_a_small_limit_all_is_kept),
+        cmocka_unit_test(beyond_a_small_limit_pages_are_huge),
+        cmocka_unit_test(beyond_a_small_limit_calls_fail),
+        cmocka_unit_test(a_small_limit_is_raised_and_lowered),
         cmocka_unit_test(the_system_agrees),
         cmocka_unit_test(the_check_finds_what_is_wrong),
     };

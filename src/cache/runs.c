@@ -9,7 +9,7 @@
 
 static weiri_granule *granule_of_start(weiri_pages *p, const weiri_record *run)
 {
-    return weiri_granule_of(p, weiri_space_of(p, run), weiri_run_start(run));
+    return weiri_granule_of(weiri_space_of(p, run), weiri_run_start(run));
 }
 
 static void link_run(weiri_pages *p, weiri_record *run, weiri_record *below, weiri_record *above)
@@ -66,9 +66,10 @@ static void set_start(weiri_pages *p, weiri_record *run, char *start)
 
 static weiri_tree *tree_of(weiri_pages *p, const weiri_record *run)
 {
-    return run->kind == WEIRI_RUN_FREE      ? &p->ready
-           : run->kind == WEIRI_RUN_NURSERY ? &p->nursery
-                                            : &p->none;
+    weiri_grain *grain = weiri_space_of(p, run)->grain;
+    return run->kind == WEIRI_RUN_FREE      ? &grain->ready
+           : run->kind == WEIRI_RUN_NURSERY ? &grain->nursery
+                                            : &grain->none;
 }
 
 static void enter(weiri_pages *p, weiri_record *run)
@@ -87,7 +88,7 @@ weiri_record *weiri_run_split(weiri_pages *p, weiri_record *run, char *at, weiri
 {
     weiri_space *space = weiri_space_of(p, run);
     weiri_record *upper =
-        weiri_at_granule(p, space, at) ? &weiri_granule_of(p, space, at)->record : spare;
+        weiri_at_granule(space, at) ? &weiri_granule_of(space, at)->record : spare;
     upper->buffer.memory = at;
     upper->buffer.bytes = (size_t)(weiri_run_end(run) - at);
     upper->kind = run->kind;
@@ -124,7 +125,7 @@ weiri_record *weiri_run_free(weiri_pages *p, weiri_record *run, weiri_run_kind k
 weiri_run_kind weiri_run_zone(const weiri_pages *p, const weiri_record *run)
 {
     const weiri_space *space = &p->spaces[run->space];
-    bool small = weiri_granule_of(p, space, weiri_run_start(run))->small != 0;
+    bool small = weiri_granule_of(space, weiri_run_start(run))->small != 0;
     return small ? WEIRI_RUN_NURSERY : WEIRI_RUN_FREE;
 }
 
@@ -140,9 +141,9 @@ void weiri_runs_join_front(weiri_pages *p)
 
 /* Looks down for a granule in which a run begins: granules are few beside bytes, and those that are
  * looked for (the least recently used) mostly lie at the end of a run. */
-weiri_record *weiri_run_covering(weiri_pages *p, weiri_space *space, weiri_granule *granule)
+weiri_record *weiri_run_covering(weiri_space *space, weiri_granule *granule)
 {
-    char *start = weiri_granule_start(p, space, granule);
+    char *start = weiri_granule_start(space, granule);
     if (granule->first != NULL && weiri_run_start(granule->first) == start) {
         return granule->first;
     }
@@ -158,10 +159,10 @@ weiri_record *weiri_run_covering(weiri_pages *p, weiri_space *space, weiri_granu
 
 void weiri_run_append(weiri_pages *p, weiri_space *space, char *start, char *end)
 {
-    weiri_granule *granule = weiri_granule_of(p, space, start);
+    weiri_granule *granule = weiri_granule_of(space, start);
     weiri_record *last = NULL;
     if (granule > space->table) {
-        last = weiri_run_covering(p, space, granule - 1);
+        last = weiri_run_covering(space, granule - 1);
         while (last->above != NULL) {
             last = last->above;
         }
@@ -174,16 +175,56 @@ void weiri_run_append(weiri_pages *p, weiri_space *space, char *start, char *end
     weiri_run_free(p, run, WEIRI_RUN_NONE);
 }
 
-/* ---- claims -------------------------------------------------------------------------------- */
+/* ---- an idle granule ----------------------------------------------------------------------- */
 
-static char *round_down(const weiri_pages *p, const weiri_space *space, const char *at)
+/* The space whose table a granule stands in. */
+static weiri_space *space_of_granule(weiri_pages *p, const weiri_granule *granule)
 {
-    return space->base + ((size_t)(at - space->base) & ~(p->granule - 1));
+    weiri_space *space = p->spaces;
+    while (granule < space->table || granule >= space->table + space->used) {
+        space++;
+    }
+    return space;
 }
 
-static char *round_up(const weiri_pages *p, const weiri_space *space, const char *at)
+weiri_record *weiri_run_cut_out(weiri_pages *p, weiri_granule *granule)
 {
-    return round_down(p, space, at + p->granule - 1);
+    weiri_space *space = space_of_granule(p, granule);
+    char *start = weiri_granule_start(space, granule), *end = start + space->granule;
+    weiri_record *run = weiri_run_covering(space, granule);
+    while (run != NULL && weiri_run_start(run) < end) {
+        if (run->kind == WEIRI_RUN_QUICK) {
+            weiri_front_remove(&p->front, run);
+            run = weiri_run_free(p, run, weiri_run_zone(p, run));
+        }
+        run = run->above;
+    }
+    run = weiri_run_covering(space, granule);
+    weiri_run_kind kind = run->kind;
+    weiri_run_lift(p, run);
+    run->kind = WEIRI_RUN_LEAVING; /* not to be joined with what is cut off */
+    if (weiri_run_end(run) > end) {
+        weiri_run_free(p, weiri_run_split(p, run, end, NULL), kind);
+    }
+    if (weiri_run_start(run) < start) {
+        weiri_record *upper = weiri_run_split(p, run, start, NULL);
+        weiri_run_free(p, run, kind);
+        run = upper;
+    }
+    weiri_granule_set_small(p, granule, false);
+    return run;
+}
+
+/* ---- claims -------------------------------------------------------------------------------- */
+
+static char *round_down(const weiri_space *space, const char *at)
+{
+    return space->base + ((size_t)(at - space->base) & ~(space->granule - 1));
+}
+
+static char *round_up(const weiri_space *space, const char *at)
+{
+    return round_down(space, at + space->granule - 1);
 }
 
 void weiri_run_carve(weiri_pages *p,
@@ -200,8 +241,8 @@ void weiri_run_carve(weiri_pages *p,
     while (weiri_run_end(last) < end) {
         last = last->above;
     }
-    char *low = first->kind == WEIRI_RUN_NONE ? round_down(p, space, start) : start;
-    char *high = last->kind == WEIRI_RUN_NONE ? round_up(p, space, end) : end;
+    char *low = first->kind == WEIRI_RUN_NONE ? round_down(space, start) : start;
+    char *high = last->kind == WEIRI_RUN_NONE ? round_up(space, end) : end;
     /* 2. What is left above, and below, stays free. */
     weiri_run_lift(p, last);
     if (high < weiri_run_end(last)) {
@@ -260,7 +301,7 @@ void weiri_run_settle(weiri_pages *p, weiri_record *record)
         char *low = weiri_run_start(record);
         weiri_record *below = record->below;
         set_start(p, record, start);
-        weiri_record *rest = &weiri_granule_of(p, space, low)->record;
+        weiri_record *rest = &weiri_granule_of(space, low)->record;
         rest->space = record->space;
         rest->buffer.memory = low;
         rest->buffer.bytes = (size_t)(start - low);
@@ -279,11 +320,10 @@ void weiri_run_uncarve(weiri_pages *p, weiri_record *record)
     char *at = weiri_run_start(record), *end = weiri_run_end(record);
     weiri_record *run = record;
     while (run != NULL) {
-        bool ready = weiri_granule_of(p, space, at)->state == WEIRI_GRANULE_READY;
+        bool ready = weiri_granule_of(space, at)->state == WEIRI_GRANULE_READY;
         do {
-            at = round_down(p, space, at) + p->granule;
-        } while (at < end &&
-                 (weiri_granule_of(p, space, at)->state == WEIRI_GRANULE_READY) == ready);
+            at = round_down(space, at) + space->granule;
+        } while (at < end && (weiri_granule_of(space, at)->state == WEIRI_GRANULE_READY) == ready);
         weiri_record *rest = at < end ? weiri_run_split(p, run, at, NULL) : NULL;
         weiri_run_free(p, run, ready ? weiri_run_zone(p, run) : WEIRI_RUN_NONE);
         run = rest;

@@ -10,6 +10,17 @@
 
 #define BUFFERS 64
 
+/* Limits at the start, and what bytes asked and memory_limit are multiplied by. With the larger ones `pages` has
+ * granules of two sizes. */
+typedef struct bounds {
+    uint64_t cache_limit, memory_limit;
+    size_t scale;
+    int steps;
+} bounds;
+
+static const bounds small_bounds = {200000, 600000, 1, 2500};
+static const bounds large_bounds = {1000000, 40u << 20, 60, 1200};
+
 static size_t some_size(uint64_t *seed)
 {
     switch (testing_random(seed) % 8) {
@@ -24,7 +35,7 @@ static size_t some_size(uint64_t *seed)
     }
 }
 
-static void limits_move(witness *w, uint64_t *seed)
+static void limits_move(witness *w, const bounds *b, uint64_t *seed)
 {
     uint64_t limit = testing_random(seed) % 900000;
     weir_cache_stats before = stats_of(w->cache);
@@ -32,6 +43,7 @@ static void limits_move(witness *w, uint64_t *seed)
         weir_cache_limit_idle(w->cache, testing_random(seed) % 4 == 0 ? WEIR_NO_LIMIT : limit);
         return;
     }
+    limit *= b->scale;
     weir_err err = weir_cache_limit_held(w->cache, limit);
     weir_cache_stats after = stats_of(w->cache);
     bool fits = before.held_bytes - before.idle_bytes <= limit;
@@ -42,9 +54,11 @@ static void limits_move(witness *w, uint64_t *seed)
 
 /* One take, judged by the rule itself: refused exactly where live, book-keeping, charges and what is asked
  * are above the limit (M2). */
-static void take_by_the_rule(witness *w, const char *policy, uint64_t *seed, weir_buffer **buffer)
+static void take_by_the_rule(
+    witness *w, const char *policy, const bounds *b, uint64_t *seed, weir_buffer **buffer)
 {
-    size_t bytes = some_size(seed);
+    size_t times = b->scale > 1 ? testing_random(seed) % b->scale + 1 : 1;
+    size_t bytes = some_size(seed) * times;
     weir_cache_stats before = stats_of(w->cache);
     uint64_t cost = weiri_cache_cost(w->cache, bytes > 0 ? bytes : 1); /* at most */
     weir_err err = weir_cache_take(w->cache, bytes, buffer);
@@ -52,7 +66,7 @@ static void take_by_the_rule(witness *w, const char *policy, uint64_t *seed, wei
     uint64_t good = w->heap->ops->good_size(w->heap, bytes);
     uint64_t stays = before.held_bytes - before.idle_bytes;
     if (err == WEIR_OK) {
-        memset((*buffer)->memory, 1, bytes);
+        memset((*buffer)->memory, 1, bytes < 4096 ? bytes : 4096);
         assert_true(after.hits + after.misses == before.hits + before.misses + 1);
         return;
     }
@@ -64,22 +78,22 @@ static void take_by_the_rule(witness *w, const char *policy, uint64_t *seed, wei
     assert_memory_equal(&after, &before, sizeof after);
 }
 
-static void traffic(const char *policy, uint64_t first)
+static void traffic(const char *policy, const bounds *b, uint64_t first)
 {
     for (uint64_t round = 0; round < 8; round++) {
         uint64_t seed = first + round * UINT64_C(0x9e3779b97f4a7c15);
         seed = seed != 0 ? seed : 1;
-        witness w = witness_make(policy, 200000, 600000);
+        witness w = witness_make(policy, b->cache_limit, b->memory_limit);
         weir_buffer *live[BUFFERS] = {NULL};
-        for (int step = 0; step < 2500; step++) {
+        for (int step = 0; step < b->steps; step++) {
             size_t i = testing_random(&seed) % BUFFERS;
             if (testing_random(&seed) % 40 == 0) {
-                limits_move(&w, &seed);
+                limits_move(&w, b, &seed);
             } else if (live[i] != NULL) {
                 weir_buffer_unref(live[i]);
                 live[i] = NULL;
             } else {
-                take_by_the_rule(&w, policy, &seed, &live[i]);
+                take_by_the_rule(&w, policy, b, &seed, &live[i]);
             }
             witness_agrees(&w);
             weir_cache_stats s = stats_of(w.cache);
@@ -99,7 +113,8 @@ static void traffic_under_moving_limits(void **state)
 {
     (void)state;
     for (size_t k = 0; k < KEEPING_POLICIES; k++) {
-        traffic(keeping_policies[k], testing_seed("limit"));
+        traffic(keeping_policies[k], &small_bounds, testing_seed("limit"));
+        traffic(keeping_policies[k], &large_bounds, testing_seed("limit, large"));
     }
 }
 
@@ -109,7 +124,7 @@ static void what_is_dropped_is_not_what_serves(void **state)
     (void)state;
     static const uint64_t seeds[] = {33502114, 60303782, 73704616, 93805867, 233331};
     for (size_t i = 0; i < sizeof seeds / sizeof seeds[0]; i++) {
-        traffic("pages", seeds[i]);
+        traffic("pages", &small_bounds, seeds[i]);
     }
 }
 
