@@ -225,6 +225,8 @@ static inline bool weiri_chain_is_whole(const weir_chain *chain)
 }
 
 /* plan.c */
+/* Of the second cache level, or what is assumed. */
+uint64_t weiri_l2_bytes(void);
 /* Takes the one buffer and makes everything ready. WEIR_E_PLAN, WEIR_E_NOMEM, errors of source, sinks. */
 weir_err weiri_chain_start(weir_chain *chain);
 /* Gives back plan and buffer. */

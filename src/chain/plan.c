@@ -23,7 +23,7 @@
 #define L2_MOST    ((uint64_t)4 << 20)
 #define TILE_MOST  4096
 
-static uint64_t l2_bytes(void)
+uint64_t weiri_l2_bytes(void)
 {
     long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
     uint64_t bytes = l2 > 0 ? (uint64_t)l2 : L2_ASSUMED;
@@ -32,7 +32,7 @@ static uint64_t l2_bytes(void)
 
 static uint64_t working_bytes(void)
 {
-    return l2_bytes() / 16 * 9;
+    return weiri_l2_bytes() / 16 * 9;
 }
 
 static bool in_place(const weir_chain *chain, const weiri_stage *stage)
@@ -484,7 +484,7 @@ static void place(weir_chain *chain)
     memset(base, 0, (size_t)chain->buffer_bytes); /* M6: planned pages are touched at the start */
     /* In L2 beside the tile at work. 1024 channels out of memory, in turns: with a quarter of L2 181 us a
      * message, with half 165, with twice 171; without 198. */
-    chain->ahead_most = (size_t)l2_bytes() / 2;
+    chain->ahead_most = (size_t)weiri_l2_bytes() / 2;
     chain->input_edge = (weiri_edge){
         .data = chain->source == NULL ? NULL : base + chain->tile_offset,
         .capacity = (size_t)chain->plan.tile_frames,
