@@ -19,6 +19,7 @@ static struct slot {
     weir_cache *cache;
     bool asked, warned;
     uint64_t asked_limit;
+    uint64_t preset; /* the cache was made with */
 } slots[WEIRI_DEFAULTS];
 
 weir_err weiri_limit_environment(const char *name, uint64_t *limit)
@@ -61,6 +62,7 @@ static weir_err make(struct slot *at)
     if (err == WEIR_OK) {
         err = weiri_limit_environment("WEIR_MEMORY_LIMIT", &options.memory_limit);
     }
+    at->preset = options.cache_limit;
     return err == WEIR_OK ? weir_cache_create(&options, &at->cache) : err;
 }
 
@@ -123,6 +125,9 @@ weir_err weiri_cache_default_limit_of(weir_heap *heap, uint64_t cache_limit)
     bool warn = false;
     pthread_mutex_lock(&lock);
     weir_err err = find(heap, &at);
+    if (err == WEIR_OK && cache_limit == WEIRI_LIMIT_PRESET) {
+        cache_limit = at->preset;
+    }
     if (err == WEIR_OK && !at->asked) {
         at->asked = true;
         at->asked_limit = cache_limit;

@@ -11,6 +11,8 @@
 /* As weir_cache_default and weir_cache_default_limit, for that heap, which lives as long as the process. Any
  * thread. WEIR_E_USAGE also where there are more heaps than WEIRI_DEFAULTS. */
 #define WEIRI_DEFAULTS 8
+#define WEIRI_LIMIT_PRESET                                                                         \
+    (UINT64_MAX - 5) /* to ask for: what the environment says, else 512 MiB */
 weir_err weiri_cache_default_of(weir_heap *heap, weir_cache **ret_cache);
 weir_err weiri_cache_default_limit_of(weir_heap *heap, uint64_t cache_limit);
 

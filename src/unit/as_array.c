@@ -18,7 +18,7 @@
 typedef struct as_array_settings {
     const char *backend;
     const char *dtype;       /* NULL = as it is */
-    const char *cache_limit; /* bytes, or "none" */
+    const char *cache_limit; /* bytes, "none", or "default" */
 } as_array_settings;
 
 typedef struct as_array_state {
@@ -37,11 +37,16 @@ static weir_err find_heap(const as_array_settings *settings, weir_heap **ret_hea
     return err == WEIR_OK ? err : weiri_fail_prefix(WEIR_E_CHAIN, "backend: ");
 }
 
-/* WEIR_NO_LIMIT: the heap's own default stands. */
+/* WEIR_NO_LIMIT: the heap's own default stands. What is not stated is weaker than the environment, by which a
+ * parent's limit reaches a child (M8). */
 static weir_err read_limit(const as_array_settings *settings, uint64_t *ret_limit)
 {
     *ret_limit = WEIR_NO_LIMIT;
     if (weiri_equal_blind(settings->cache_limit, "none")) {
+        return WEIR_OK;
+    }
+    if (weiri_equal_blind(settings->cache_limit, "default")) {
+        *ret_limit = WEIRI_LIMIT_PRESET;
         return WEIR_OK;
     }
     weir_err err = weir_bytes_parse(settings->cache_limit, ret_limit);
@@ -207,9 +212,11 @@ static const weir_setting table[] = {
      .example = "float64"},
     {.name = "cache_limit",
      .type = WEIR_SETTING_STRING,
-     .preset = "512 MiB",
+     .preset = "default",
      .offset = offsetof(as_array_settings, cache_limit),
-     .help = "what the heap's default cache may keep in this process; none leaves its own default"},
+     .help = "what the heap's default cache may keep in this process; default: as WEIR_CACHE_LIMIT "
+             "says, "
+             "else 512 MiB; none asks for no limit"},
     {.name = "mlx_cache_limit_mb",
      .type = WEIR_SETTING_IGNORED,
      .help = "of the reference: see cache_limit"},
