@@ -175,7 +175,7 @@ static void print_tables(const bench_row *rows, json_t *const *results, size_t c
 static void print_hot(const bench_row *rows, json_t *const *results, size_t count)
 {
     cli_table *table =
-        cli_table_create("|>ns before|>ns after|>times as fast|>hit rate|>published");
+        cli_table_create("|>ns before|>ns after|>x former time|>hit rate|>published");
     size_t shown = 0;
     for (size_t i = 0; i < count; i++) {
         const bench_row *row = &rows[i];
@@ -187,7 +187,7 @@ static void print_hot(const bench_row *rows, json_t *const *results, size_t coun
         cli_table_cell(table, "%s", row->policy);
         cli_table_cell(table, "%.0f", before);
         cli_table_cell(table, "%.0f", after);
-        cli_table_cell(table, "%.2f", before / after);
+        cli_table_cell(table, "%.2f", after / before);
         cli_table_cell(table, "%.4f", number(results[i], "hot_hit_rate"));
         cli_table_cell(table, "%s", strcmp(row->policy, "mlx:metal") == 0 ? "0.97" : "");
         shown++;
