@@ -330,6 +330,43 @@ static void fill_is_a_value(void **state)
     }
 }
 
+/* A type that lies elsewhere says how many bytes of an attribute's values libhdf5 copies. */
+static void shared_types_suit_values(void **state)
+{
+    (void)state;
+    const hsize_t none[2] = {0, 0};
+    hid_t file = create(), one = H5Screate(H5S_SCALAR);
+    hid_t data = dataset(file, "x", H5T_STD_I16LE, 2, none);
+    hid_t types[2] = {H5Tcopy(H5T_STD_I32LE), H5Tcopy(H5T_C_S1)};
+    haddr_t at[2];
+    H5Tset_size(types[1], 64);
+    for (int i = 0; i < 2; i++) {
+        H5O_info_t info;
+        char name[8];
+        snprintf(name, sizeof name, "t%d", i);
+        assert_true(H5Tcommit2(file, name, types[i], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) >= 0);
+        assert_true(H5Oget_info2(types[i], &info, H5O_INFO_BASIC) >= 0);
+        at[i] = info.addr;
+    }
+    H5Aclose(H5Acreate2(data, "typed", types[0], one, H5P_DEFAULT, H5P_DEFAULT));
+    H5Tclose(types[0]);
+    H5Tclose(types[1]);
+    H5Dclose(data);
+    H5Sclose(one);
+    assert_true(H5Fclose(file) >= 0);
+    load();
+    size_t attribute = find("typed", 6) - 8;
+    assert_int_equal(whole[attribute + 1], 1); /* its type lies elsewhere */
+    size_t type = attribute + 8 + 6;
+    for (size_t skip = 0; get64(type) != at[0]; type++) {
+        assert_true(++skip < 16);
+    }
+    put64(type, at[1]);
+    refused("/x", false, WEIR_E_RECORDING, "sizes within a message do not fit together");
+    whole[attribute + 1] |= 2; /* its space too, in no header */
+    refused("/x", false, WEIR_E_RECORDING, "sizes within a message do not fit together");
+}
+
 /* Where the names of other files lie libhdf5 reads before it can be asked: here nothing can be read there. */
 static void virtual_is_refused_unread(void **state)
 {
@@ -360,6 +397,7 @@ int main(void)
         cmocka_unit_test(index_of_another),
         cmocka_unit_test(messages_are_measured),
         cmocka_unit_test(fill_is_a_value),
+        cmocka_unit_test(shared_types_suit_values),
         cmocka_unit_test(virtual_is_refused_unread),
     };
     H5dont_atexit();

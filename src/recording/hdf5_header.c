@@ -59,7 +59,10 @@ typedef struct header {
     weiri_hdf5_said said;
     uint64_t type_at; /* of its own type, where it is one of those that lie elsewhere: */
     size_t shared_count;
-    uint64_t shared[MOST_SHARED]; /* headers of types that lie elsewhere */
+    struct {
+        uint64_t at, most;
+    } shared
+        [MOST_SHARED]; /* headers of messages that lie elsewhere, and bytes of a value at most */
     piece list[MOST_PIECES];
 } header;
 
@@ -94,7 +97,8 @@ add_piece(const weiri_hdf5_view *in, header *all, const unsigned char *body, siz
 }
 
 /* What says that a type lies elsewhere: version, kind, where; the first version has more in between. */
-static bool add_shared(const weiri_hdf5_view *in, header *all, rest body, uint64_t *ret_at)
+static bool
+add_shared(const weiri_hdf5_view *in, header *all, rest body, uint64_t most, uint64_t *ret_at)
 {
     const unsigned char *head = take(&body, 2);
     if (head && head[0] == 3 && head[1] == 1) {
@@ -107,28 +111,30 @@ static bool add_shared(const weiri_hdf5_view *in, header *all, rest body, uint64
     }
     *ret_at = in->base + at;
     for (size_t i = 0; i < all->shared_count; i++) {
-        if (all->shared[i] == in->base + at) {
+        if (all->shared[i].at == in->base + at) {
+            all->shared[i].most = most < all->shared[i].most ? most : all->shared[i].most;
             return true;
         }
     }
     if (all->shared_count == MOST_SHARED) {
         return false;
     }
-    all->shared[all->shared_count++] = in->base + at;
+    all->shared[all->shared_count].at = in->base + at;
+    all->shared[all->shared_count++].most = most;
     return true;
 }
 
-/* Types that lie elsewhere, of a message that fits. */
+/* What lies elsewhere, of a message that fits. */
 static bool
 note_shared(const weiri_hdf5_view *in, header *all, unsigned kind, bool shared, rest body)
 {
     attribute parts;
     uint64_t at = 0;
     if (shared) {
-        return kind != MESSAGE_TYPE || add_shared(in, all, body, &all->type_at);
+        return add_shared(in, all, body, UINT64_MAX, kind == MESSAGE_TYPE ? &all->type_at : &at);
     }
     return kind != MESSAGE_ATTRIBUTE || !weiri_hdf5_attribute_fits(body, &parts) ||
-           parts.type.at == NULL || add_shared(in, all, parts.type, &at);
+           parts.type.at == NULL || add_shared(in, all, parts.type, parts.most, &at);
 }
 
 /* Goes through a piece. With a name: *ret_at is where the values of the attribute of that name lie, once it is
@@ -274,8 +280,9 @@ weir_err weiri_hdf5_object(weiri_reader *reader, const hdf5_in *file, hid_t from
     }
     bool good = header_fits(&in, in.base + at, &all);
     for (size_t i = 0; good && i < all.shared_count; i++) {
-        good = header_fits(&in, all.shared[i], &other) && other.shared_count == 0;
-        if (good && all.shared[i] == all.type_at) {
+        good = header_fits(&in, all.shared[i].at, &other) && other.shared_count == 0 &&
+               other.said.type <= all.shared[i].most;
+        if (good && all.shared[i].at == all.type_at) {
             all.said.type = other.said.type;
             good = sizes_agree(&all.said);
         }

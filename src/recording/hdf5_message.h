@@ -49,6 +49,7 @@ bool weiri_hdf5_space_fits(weiri_hdf5_rest *in, uint64_t *ret_points);
 typedef struct weiri_hdf5_attribute {
     size_t name, name_bytes, values; /* from the message's begin */
     weiri_hdf5_rest type;            /* where it is shared: what says where it lies; else nothing */
+    uint64_t most;                   /* bytes of a value of it, for all to be there */
 } weiri_hdf5_attribute;
 
 bool weiri_hdf5_attribute_fits(weiri_hdf5_rest in, weiri_hdf5_attribute *ret);

@@ -185,8 +185,13 @@ bool weiri_hdf5_attribute_fits(rest in, attribute *ret)
     uint64_t one = 1, points = 0, all = 0;
     bool type_shared = head[0] > 1 && (head[1] & 1), space_shared = head[0] > 1 && (head[1] & 2);
     ret->type = type_shared ? parts[1] : (rest){0};
-    return (type_shared || weiri_hdf5_type_fits(&parts[1], 0, &one)) &&
-           (space_shared || weiri_hdf5_space_fits(&parts[2], &points)) &&
-           weiri_mul(one, points, &all) && (type_shared || all <= in.left);
+    if (space_shared && (parts[2].left < 10 || parts[2].at[0] != 3 || parts[2].at[1] != 1)) {
+        return false; /* in another header, where nobody puts one: only in a table of the whole file's */
+    }
+    bool fits = (type_shared || weiri_hdf5_type_fits(&parts[1], 0, &one)) &&
+                (space_shared || weiri_hdf5_space_fits(&parts[2], &points)) &&
+                weiri_mul(one, points, &all) && (type_shared || all <= in.left);
+    ret->most = points ? in.left / points : UINT64_MAX;
+    return fits;
 }
 #endif
