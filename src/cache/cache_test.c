@@ -32,6 +32,33 @@ static void options_are_checked(void **state)
     weir_cache_destroy(NULL);
 }
 
+/* The host's, as a device's heap may be: whole buffers and no pages. */
+static void a_heap_without_pages(void **state)
+{
+    (void)state;
+    weir_heap *host = NULL;
+    assert_ok(weir_heap_find("host", &host));
+    weir_heap_ops ops = *host->ops;
+    weir_heap heap = *host;
+    ops.flags &= ~(uint32_t)WEIR_HEAP_PAGES;
+    ops.ops_size = offsetof(weir_heap_ops, page_size);
+    heap.ops = &ops;
+    for (const char *const *name = weir_cache_policies(); *name != NULL; name++) {
+        weir_cache *cache = NULL;
+        weir_cache_options options = weir_cache_options_default();
+        options.heap = &heap;
+        options.policy = *name;
+        if (strcmp(*name, "pages") == 0) {
+            assert_fails(weir_cache_create(&options, &cache), WEIR_E_USAGE, "pages");
+            continue;
+        }
+        assert_ok(weir_cache_create(&options, &cache));
+        weir_buffer_unref(take(cache, 100000));
+        assert_ok(weir_cache_check(cache));
+        weir_cache_destroy(cache);
+    }
+}
+
 static void policies_have_names(void **state)
 {
     (void)state;
@@ -189,6 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_are_checked),
+        cmocka_unit_test(a_heap_without_pages),
         cmocka_unit_test(policies_have_names),
         cmocka_unit_test(owners_are_counted),
         cmocka_unit_test(a_cache_ends_with_its_last_buffer),

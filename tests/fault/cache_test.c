@@ -102,7 +102,7 @@ static void calls_fail(const char *policy)
 static void every_call_fails_once(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < KEEPING_POLICIES; k++) {
+    for (size_t k = 0; k < ALL_POLICIES; k++) {
         calls_fail(keeping_policies[k]);
     }
 }
@@ -168,7 +168,7 @@ static void a_cache_that_cannot_be_made(void **state)
     weir_cache_options options = weir_cache_options_default();
     weir_cache *cache = NULL;
     options.heap = heap;
-    for (size_t k = 0; k < KEEPING_POLICIES; k++) {
+    for (size_t k = 0; k < ALL_POLICIES; k++) {
         options.policy = keeping_policies[k];
         uint64_t n = 0, calls = 0;
         do {

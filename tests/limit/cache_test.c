@@ -21,6 +21,11 @@ typedef struct bounds {
 static const bounds small_bounds = {200000, 600000, 1, 2500};
 static const bounds large_bounds = {1000000, 40u << 20, 60, 1200};
 
+static bool keeps_idle(const char *policy) /* M1; mlx keeps its own words */
+{
+    return strncmp(policy, "mlx", 3) != 0;
+}
+
 static size_t some_size(uint64_t *seed)
 {
     switch (testing_random(seed) % 8) {
@@ -97,7 +102,7 @@ static void traffic(const char *policy, const bounds *b, uint64_t first)
             }
             witness_agrees(&w);
             weir_cache_stats s = stats_of(w.cache);
-            assert_true(s.idle_bytes <= s.cache_limit_bytes); /* M1 */
+            assert_true(s.idle_bytes <= s.cache_limit_bytes || !keeps_idle(policy)); /* M1 */
         }
         weir_cache_stats s = stats_of(w.cache);
         assert_true(s.refusals > 0 && s.hits > 0 && s.evictions > 0);
@@ -112,7 +117,7 @@ static void traffic(const char *policy, const bounds *b, uint64_t first)
 static void traffic_under_moving_limits(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < KEEPING_POLICIES; k++) {
+    for (size_t k = 0; k < ALL_POLICIES; k++) {
         traffic(keeping_policies[k], &small_bounds, testing_seed("limit"));
         traffic(keeping_policies[k], &large_bounds, testing_seed("limit, large"));
     }
@@ -172,7 +177,7 @@ static void *work(void *user)
     return NULL;
 }
 
-static bool watching;
+static bool watching, watching_idle;
 
 static void *watch(void *user)
 {
@@ -180,7 +185,8 @@ static void *watch(void *user)
     bool right = true;
     while (__atomic_load_n(&watching, __ATOMIC_ACQUIRE) && right) {
         weir_cache_stats s = stats_of(w->cache);
-        right = s.held_bytes <= s.memory_limit_bytes && s.idle_bytes <= s.cache_limit_bytes &&
+        right = s.held_bytes <= s.memory_limit_bytes &&
+                (s.idle_bytes <= s.cache_limit_bytes || !watching_idle) &&
                 weir_heap_counting_counts(w->heap).bytes <= s.memory_limit_bytes &&
                 weir_cache_check(w->cache) == WEIR_OK;
     }
@@ -194,6 +200,7 @@ static void run_threads(const char *policy, uint64_t memory_limit, bool faulty)
     pthread_t threads[3], watcher;
     weir_buffer *shared = take(w.cache, 100);
     uint64_t seed = testing_seed(faulty ? "threads, faulty heap" : "threads");
+    watching_idle = keeps_idle(policy);
     __atomic_store_n(&watching, true, __ATOMIC_RELEASE);
     assert_int_equal(pthread_create(&watcher, NULL, watch, &w), 0);
     for (size_t i = 0; i < 3; i++) {
@@ -235,7 +242,7 @@ static void run_threads(const char *policy, uint64_t memory_limit, bool faulty)
 static void several_threads(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < KEEPING_POLICIES; k++) {
+    for (size_t k = 0; k < ALL_POLICIES; k++) {
         run_threads(keeping_policies[k], WEIR_NO_LIMIT, false);
         run_threads(keeping_policies[k], 500000, false);
         run_threads(keeping_policies[k], 500000, true);
@@ -261,7 +268,7 @@ static void destroyed_while_buffers_come_back(void **state)
     (void)state;
     for (int round = 0; round < 60; round++) {
         witness w =
-            witness_make(keeping_policies[round % KEEPING_POLICIES], WEIR_NO_LIMIT, WEIR_NO_LIMIT);
+            witness_make(keeping_policies[round % ALL_POLICIES], WEIR_NO_LIMIT, WEIR_NO_LIMIT);
         last lasts[2];
         pthread_t threads[2];
         for (size_t i = 0; i < 100; i++) {

@@ -55,19 +55,79 @@ static void exactly_the_limit_and_one_byte_more(void **state)
     witness_end(&w);
 }
 
-static void larger_than_everything(void **state)
+/* The largest request that the limit has room for, found by being refused. */
+static size_t largest_of(weir_cache *cache)
+{
+    size_t fits = 1, refused = LIMIT + 1;
+    while (refused - fits > 1) {
+        weir_buffer *buffer = NULL;
+        size_t bytes = fits + (refused - fits) / 2;
+        weir_err err = weir_cache_take(cache, bytes, &buffer);
+        assert_true(err == WEIR_OK || err == WEIR_E_LIMIT);
+        *(err == WEIR_OK ? &fits : &refused) = bytes;
+        weir_buffer_unref(buffer);
+        weir_cache_clear(cache);
+    }
+    return fits;
+}
+
+/* The same for every policy, whatever it makes of a request: what just fits takes the place of all that is idle,
+ * one byte more is refused, and again, and drops nothing. */
+static void the_largest_and_one_byte_more(const char *policy)
+{
+    witness w = witness_make(policy, WEIR_NO_LIMIT, LIMIT);
+    size_t largest = largest_of(w.cache);
+    assert_true(largest > LIMIT / 2);
+    weir_buffer *idle[3], *buffer = NULL;
+    for (size_t i = 0; i < 3; i++) {
+        idle[i] = take(w.cache, 50000);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        weir_buffer_unref(idle[i]);
+    }
+    weir_cache_stats before = stats_of(w.cache);
+    assert_true(before.idle_bytes >= 50000);
+    for (int again = 0; again < 3; again++) {
+        char held[64];
+        snprintf(held, sizeof held, "%llu held", (unsigned long long)before.held_bytes);
+        assert_fails(weir_cache_take(w.cache, largest + 1, &buffer), WEIR_E_LIMIT, held);
+        assert_non_null(strstr(weir_err_detail(), " bytes asked, "));
+        assert_non_null(strstr(weir_err_detail(), "limit 1048576"));
+        weir_cache_stats after = stats_of(w.cache);
+        assert_true(after.refusals == before.refusals + 1 && same_but_refusals(before, after));
+        before = after;
+    }
+    buffer = take(w.cache, largest);
+    witness_agrees(&w);
+    assert_true(weir_heap_counting_counts(w.heap).bytes_peak <= LIMIT);
+    assert_true(stats_of(w.cache).refusals == before.refusals);
+    weir_buffer_unref(buffer);
+    witness_end(&w);
+}
+
+static void the_largest_and_one_byte_more_of_all(void **state)
 {
     (void)state;
-    witness w = witness_make("fit", WEIR_NO_LIMIT, LIMIT);
+    for (size_t k = 0; k < ALL_POLICIES; k++) {
+        the_largest_and_one_byte_more(keeping_policies[k]);
+    }
+}
+
+static void more_than_everything(const char *policy)
+{
+    witness w = witness_make(policy, WEIR_NO_LIMIT, LIMIT);
     weir_buffer *buffer = NULL;
     static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 63, SIZE_MAX / 2, PTRDIFF_MAX,
                                    (size_t)1 << 40};
+    uint64_t calls = weir_heap_counting_counts(w.heap).calls;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         assert_int_equal(weir_cache_take(w.cache, sizes[i], &buffer), WEIR_E_LIMIT);
     }
-    assert_true(stats_of(w.cache).refusals == 5 && weir_heap_counting_counts(w.heap).calls == 1);
+    assert_true(stats_of(w.cache).refusals == 5);
+    assert_true(weir_heap_counting_counts(w.heap).calls == calls); /* nobody was asked */
+    witness_agrees(&w);
     witness_end(&w);
-    w = witness_make("fit", WEIR_NO_LIMIT, WEIR_NO_LIMIT); /* without a limit the heap says no */
+    w = witness_make(policy, WEIR_NO_LIMIT, WEIR_NO_LIMIT); /* without a limit the heap says no */
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(weir_cache_take(w.cache, sizes[i], &buffer), WEIR_E_NOMEM);
     }
@@ -76,14 +136,21 @@ static void larger_than_everything(void **state)
     witness_end(&w);
 }
 
-/* Many small idle buffers, whose records fill slabs, then one that takes all the room there is: neither
- * they nor their records may be in its way. */
-static void idle_is_never_the_cause(void **state)
+static void larger_than_everything(void **state)
 {
     (void)state;
-    uint64_t seed = testing_seed("M2");
-    for (int round = 0; round < 60; round++) {
-        witness w = witness_make("fit", WEIR_NO_LIMIT, LIMIT);
+    for (size_t k = 0; k < ALL_POLICIES; k++) {
+        more_than_everything(keeping_policies[k]);
+    }
+}
+
+/* Many small idle buffers, whose records fill slabs, then one that takes all the room there is, in what the policy
+ * counts by: neither they nor their records may be in its way. */
+static void never_the_cause(const char *policy, size_t unit, int rounds)
+{
+    uint64_t seed = testing_seed(policy);
+    for (int round = 0; round < rounds; round++) {
+        witness w = witness_make(policy, WEIR_NO_LIMIT, LIMIT);
         static weir_buffer *live[3000], *small[3000];
         size_t count = 1 + testing_random(&seed) % 3000, kept = 0, lives = 0;
         while (kept < count) {
@@ -102,7 +169,7 @@ static void idle_is_never_the_cause(void **state)
             }
         }
         weir_cache_stats s = stats_of(w.cache);
-        uint64_t room = (LIMIT - (s.held_bytes - s.idle_bytes)) & ~UINT64_C(4095);
+        uint64_t room = (LIMIT - (s.held_bytes - s.idle_bytes)) / unit * unit;
         if (room > 0) {
             weir_buffer *large = take(w.cache, room); /* by what is live, it fits */
             witness_agrees(&w);
@@ -112,6 +179,15 @@ static void idle_is_never_the_cause(void **state)
             weir_buffer_unref(live[--lives]);
         }
         witness_end(&w);
+    }
+}
+
+static void idle_is_never_the_cause(void **state)
+{
+    (void)state;
+    static const size_t units[ALL_POLICIES] = {4096, 65536, 4096, 16384, 16384};
+    for (size_t k = 0; k < ALL_POLICIES; k++) {
+        never_the_cause(keeping_policies[k], units[k], k == 0 ? 60 : 15);
     }
 }
 
@@ -212,6 +288,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exactly_the_limit_and_one_byte_more),
+        cmocka_unit_test(the_largest_and_one_byte_more_of_all),
         cmocka_unit_test(larger_than_everything),
         cmocka_unit_test(idle_is_never_the_cause),
         cmocka_unit_test(what_leaves_is_waited_for),

@@ -60,7 +60,7 @@ static void steps_agree(const char *policy)
 static void every_step_agrees(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < KEEPING_POLICIES; k++) {
+    for (size_t k = 0; k < ALL_POLICIES; k++) {
         steps_agree(keeping_policies[k]);
     }
 }
