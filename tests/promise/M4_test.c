@@ -88,6 +88,37 @@ static void peaks(void **state)
     witness_end(&w);
 }
 
+/* In a size that each policy charges as it is: live peak and held peak by name, and the heap has seen the same. */
+static void peaks_of(const char *policy)
+{
+    enum { SIZE = 2 << 20 };
+    witness w = witness_make(policy, WEIR_NO_LIMIT, WEIR_NO_LIMIT);
+    weir_buffer *a = take(w.cache, SIZE), *b = take(w.cache, 2 * SIZE);
+    weir_buffer_unref(b);
+    weir_buffer *c = take(w.cache, SIZE); /* pages cuts it out of b's; others keep b idle */
+    weir_cache_stats s = stats_of(w.cache);
+    assert_true(s.live_bytes == 2 * SIZE && s.live_peak_bytes == 3 * SIZE);
+    uint64_t most = s.hits == 1 ? 3 * SIZE : 4 * SIZE;
+    assert_true((s.hits == 1) == (strcmp(policy, "pages") == 0));
+    assert_true(s.held_peak_bytes == s.book_bytes + most);
+    assert_true(weir_heap_counting_counts(w.heap).bytes_peak == s.held_peak_bytes);
+    weir_buffer_unref(a);
+    weir_buffer_unref(c);
+    weir_cache_clear(w.cache);
+    weir_cache_stats after = stats_of(w.cache);
+    assert_true(after.live_bytes == 0 && after.live_peak_bytes == 3 * SIZE);
+    assert_true(after.held_peak_bytes == s.held_peak_bytes);
+    witness_end(&w);
+}
+
+static void peaks_of_all(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < ALL_POLICIES; k++) {
+        peaks_of(keeping_policies[k]);
+    }
+}
+
 /* Cut out of idle bytes, or not: each is one more. */
 static void the_number_is_limited_where_buffers_are_cut(void **state)
 {
@@ -124,6 +155,7 @@ int main(void)
         cmocka_unit_test(the_number_is_limited),
         cmocka_unit_test(the_number_is_limited_where_buffers_are_cut),
         cmocka_unit_test(peaks),
+        cmocka_unit_test(peaks_of_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
