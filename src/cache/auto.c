@@ -18,8 +18,9 @@
  * says, by more than a hundredth, one more is added; until the model's own answer moves.
  *
  * Where it is above the smallest limit: lengths in turn that could serve each other come to rest at a limit
- * that keeps all of them (ten lengths 300 to 3000 frames: 62 % more); and buffers larger than the limit are
- * modelled as if they were admitted. To find the smaller one it would have to serve less for a while to see:
+ * that keeps all of them (ten lengths 300 to 3000 frames: 62 % more); lengths that drift and come back, where twice
+ * the limit serves a few thousandths more (a third less to twice as much, by the seed); and buffers larger than
+ * the limit are modelled as if they were admitted. To find the smaller one it would have to serve less for a while to see:
  * it is for `weir trace tune`, which replays.
  */
 #include <string.h>
