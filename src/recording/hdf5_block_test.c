@@ -136,7 +136,7 @@ static void make(hsize_t rows)
     hid_t group = H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     hid_t data = dataset(group, "x", H5T_STD_I16LE, 2, chunk);
     for (int i = 0; i < 6; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "note %d", i);
         H5Aclose(H5Acreate2(data, name, H5T_IEEE_F64LE, one, H5P_DEFAULT, H5P_DEFAULT));
     }
@@ -342,7 +342,7 @@ static void shared_types_suit_values(void **state)
     H5Tset_size(types[1], 64);
     for (int i = 0; i < 2; i++) {
         H5O_info_t info;
-        char name[8];
+        char name[32];
         snprintf(name, sizeof name, "t%d", i);
         assert_true(H5Tcommit2(file, name, types[i], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) >= 0);
         assert_true(H5Oget_info2(types[i], &info, H5O_INFO_BASIC) >= 0);
