@@ -4,32 +4,9 @@
  * that lead back, blocks of another kind, lengths of messages. Each would end libhdf5 1.10, or its stack, or not
  * end; each is refused with an offset. Whole files are hdf5_test.c's.
  */
-#include "recordings.h"
+#include "recordings_hdf5.h"
 
-#if defined(__has_include)
-#if __has_include(<hdf5.h>)
-#define H5_USE_110_API
-#include <hdf5.h>
-#define HAVE 1
-#endif
-#endif
-
-#ifndef HAVE
-int main(void)
-{
-    printf("skipped: this build is without HDF5\n");
-    return 0;
-}
-#else
-/* What libhdf5 itself keeps of a file that it refused. */
-__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libhdf5\n";
-}
-
-enum { FRAMES = 1000, CHANNELS = 3 };
-
+#ifdef HAVE_HDF5
 /* Places in a file of libhdf5's older kind. */
 enum { SUPER_END = 40, SUPER_TREE = 80, SUPER_HEAP = 88 };
 
@@ -400,15 +377,6 @@ int main(void)
         cmocka_unit_test(shared_types_suit_values),
         cmocka_unit_test(virtual_is_refused_unread),
     };
-    H5dont_atexit();
-    const weir_format_info *format = weir_formats();
-    while (format->name && strcmp(format->name, "hdf5") != 0) {
-        format++;
-    }
-    if (format->name == NULL || !format->reads) {
-        printf("skipped: this build is without HDF5\n");
-        return 0;
-    }
-    return cmocka_run_group_tests_name("hdf5_block", tests, NULL, own_folder_remove);
+    return run_hdf5_tests("hdf5_block", tests);
 }
 #endif

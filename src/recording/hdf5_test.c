@@ -3,38 +3,15 @@
  * HDF5, with libhdf5's own driver as the other side: what it wrote is read in every layout, what we wrote it
  * reads; cut anywhere, a file gives its whole rows or one line.
  */
-#include "recordings.h"
+#include "recordings_hdf5.h"
 
-#if defined(__has_include)
-#if __has_include(<hdf5.h>)
-#define H5_USE_110_API
-#include <hdf5.h>
-#define HAVE 1
-#endif
-#endif
-
-#ifndef HAVE
-int main(void)
-{
-    printf("skipped: this build is without HDF5\n");
-    return 0;
-}
-#else
-/* What libhdf5 itself keeps after it refused a cut file. */
-__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libhdf5\n";
-}
-
+#ifdef HAVE_HDF5
 /* It asks for what a damaged length says before it reads so far; none of that is touched, or there. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1";
 }
-
-enum { FRAMES = 1000, CHANNELS = 3 };
 
 static double value_at(uint64_t frame, uint64_t channel)
 {
@@ -492,15 +469,6 @@ int main(void)
         cmocka_unit_test(what_lies_elsewhere),
         cmocka_unit_test(flips),
     };
-    H5dont_atexit(); /* after a cut file it would not come to an end */
-    const weir_format_info *format = weir_formats();
-    while (format->name && strcmp(format->name, "hdf5") != 0) {
-        format++;
-    }
-    if (format->name == NULL || !format->reads) {
-        printf("skipped: this build is without HDF5\n");
-        return 0;
-    }
-    return cmocka_run_group_tests_name("hdf5", tests, NULL, own_folder_remove);
+    return run_hdf5_tests("hdf5", tests);
 }
 #endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * recordings_hdf5.h: what tests of HDF5 share: libhdf5's own driver as the other side, and a program that says so
+ * where this build, or the machine, is without it.
+ */
+#ifndef WEIR_TEST_RECORDINGS_HDF5_H
+#define WEIR_TEST_RECORDINGS_HDF5_H
+
+#include "recordings.h"
+
+#if defined(__has_include)
+#if __has_include(<hdf5.h>)
+#define H5_USE_110_API
+#include <hdf5.h>
+#define HAVE_HDF5 1
+#endif
+#endif
+
+#ifndef HAVE_HDF5
+int main(void)
+{
+    printf("skipped: this build is without HDF5\n");
+    return 0;
+}
+#else
+/* What libhdf5 itself keeps of a file that it refused. */
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libhdf5\n";
+}
+
+enum { FRAMES = 1000, CHANNELS = 3 };
+
+/* Runs the group, or says why not. */
+#define run_hdf5_tests(name, tests)                                                                \
+    (H5dont_atexit(), /* after a cut file it would not come to an end */                           \
+     reads_hdf5() ? cmocka_run_group_tests_name(name, tests, NULL, own_folder_remove) : 0)
+
+static inline bool reads_hdf5(void)
+{
+    const weir_format_info *format = weir_formats();
+    while (format->name && strcmp(format->name, "hdf5") != 0) {
+        format++;
+    }
+    if (format->name == NULL || !format->reads) {
+        printf("skipped: this build is without HDF5\n");
+        return false;
+    }
+    return true;
+}
+#endif
+
+#endif
