@@ -16,15 +16,6 @@
 #define FREE_BYTES 16u /* of an entry of its list of free places */
 #define NODE_BYTES 24u /* before the first key of a B-tree's node */
 
-static uint64_t number(const unsigned char *from, int bytes)
-{
-    uint64_t value = 0;
-    for (int i = bytes - 1; i >= 0; i--) {
-        value = value << 8 | from[i];
-    }
-    return value;
-}
-
 __attribute__((format(printf, 3, 4))) static bool
 refuse(weiri_hdf5 *h, haddr_t at, const char *format, ...)
 {
@@ -82,7 +73,7 @@ static bool free_list_fits(weiri_hdf5 *h, haddr_t names, uint64_t size, uint64_t
                           "names of %llu bytes: a free place at %llu, which is not within them",
                           (unsigned long long)size, (unsigned long long)next);
         }
-        uint64_t bytes = number(entry + 8, 8);
+        uint64_t bytes = weiri_little(entry + 8, 8);
         if (bytes < FREE_BYTES || bytes > size - next || bytes > size - sum) {
             return refuse(
                 h, names + next,
@@ -92,7 +83,7 @@ static bool free_list_fits(weiri_hdf5 *h, haddr_t names, uint64_t size, uint64_t
                 FREE_BYTES);
         }
         sum += bytes;
-        next = number(entry, 8);
+        next = weiri_little(entry, 8);
     }
     return true;
 }
@@ -103,7 +94,7 @@ static bool heap_fits(weiri_hdf5 *h, haddr_t at, const unsigned char *from, size
     if (bytes < HEAP_BYTES) {
         return refuse(h, at, "a heap of names: found %zu bytes, expected %u", bytes, HEAP_BYTES);
     }
-    uint64_t size = number(from + 8, 8), names = number(from + 24, 8);
+    uint64_t size = weiri_little(from + 8, 8), names = weiri_little(from + 24, 8);
     if (size == 0 || size > h->input->size || names > INT64_MAX - h->base) {
         return refuse(h, at, "a heap of names: %llu bytes of them at %llu; allowed: 1 to %llu",
                       (unsigned long long)size, (unsigned long long)names,
@@ -119,7 +110,7 @@ static bool heap_fits(weiri_hdf5 *h, haddr_t at, const unsigned char *from, size
         return refuse(h, names + size - 1, "the last of %llu bytes of names: found %u, allowed 0",
                       (unsigned long long)size, last);
     }
-    return free_list_fits(h, names, size, number(from + 16, 8));
+    return free_list_fits(h, names, size, weiri_little(from + 16, 8));
 }
 
 /* ---- nodes of B-trees --------------------------------------------------------------------------------------- */
@@ -129,13 +120,13 @@ static bool heap_fits(weiri_hdf5 *h, haddr_t at, const unsigned char *from, size
  * checksum of four bytes may lie. */
 static bool chunk_fits(const weiri_hdf5 *h, const unsigned char *key)
 {
-    uint64_t stored = number(key, 4);
+    uint64_t stored = weiri_little(key, 4);
     for (size_t i = 0; i < h->chunk_dims; i++) {
-        if (number(key + 8 + 8 * i, 8) % h->chunk[i] != 0) {
+        if (weiri_little(key + 8 + 8 * i, 8) % h->chunk[i] != 0) {
             return false;
         }
     }
-    if (h->chunk_packed && number(key + 4, 4) == 0) {
+    if (h->chunk_packed && weiri_little(key + 4, 4) == 0) {
         return stored <= 2 * h->chunk_bytes + 4096;
     }
     return stored == h->chunk_bytes || stored == h->chunk_bytes + 4;
@@ -169,17 +160,18 @@ static bool node_fits(weiri_hdf5 *h, haddr_t at, const unsigned char *from, size
         return from[5] == 0 ||
                refuse(h, at, "an index of one chunk of level %u, allowed 0", from[5]);
     }
-    uint64_t count = number(from + 6, 2);
+    uint64_t count = weiri_little(from + 6, 2);
     for (uint64_t i = 0; i < count && NODE_BYTES + i * (key + 8) + key + 8 <= bytes; i++) {
         const unsigned char *entry = from + NODE_BYTES + i * (key + 8);
-        if (from[5] > 0 && !child_fits(h, at, number(entry + key, 8), from)) {
+        if (from[5] > 0 && !child_fits(h, at, weiri_little(entry + key, 8), from)) {
             return false;
         }
         if (from[5] == 0 && chunks && !chunk_fits(h, entry)) {
             return refuse(h, at + (haddr_t)(entry - from),
                           "a chunk of %llu bytes; allowed: %llu, packed ones less, at multiples of "
                           "their shape",
-                          (unsigned long long)number(entry, 4), (unsigned long long)h->chunk_bytes);
+                          (unsigned long long)weiri_little(entry, 4),
+                          (unsigned long long)h->chunk_bytes);
         }
     }
     return true;

@@ -34,16 +34,6 @@ const unsigned char *weiri_hdf5_see(weiri_hdf5_view *in, uint64_t at, size_t byt
     return bytes <= in->filled - (at - in->at) ? in->window + (at - in->at) : NULL;
 }
 
-uint64_t weiri_hdf5_number(const unsigned char *from, size_t bytes)
-{
-    uint64_t value = 0;
-    for (size_t i = bytes; i > 0; i--) {
-        value = value << 8 | from[i - 1];
-    }
-    return value;
-}
-#define number weiri_hdf5_number
-
 /* ---- headers ----------------------------------------------------------------------------------------------- */
 
 /* One piece of a header: so many bytes of messages. Continuations are put behind the list. */
@@ -76,18 +66,18 @@ static bool begin_header(weiri_hdf5_view *in, uint64_t at, header *ret)
         const unsigned char *size = weiri_hdf5_see(in, at + where, width);
         ret->second = true;
         ret->extra = flags & 4 ? 2 : 0;
-        ret->list[0] = (piece){at + where + width, size ? number(size, width) : 0};
+        ret->list[0] = (piece){at + where + width, size ? weiri_little(size, width) : 0};
         return size != NULL;
     }
-    ret->list[0] = (piece){at + 16, head ? number(head + 8, 4) : 0};
+    ret->list[0] = (piece){at + 16, head ? weiri_little(head + 8, 4) : 0};
     return head && head[0] == 1;
 }
 
 static bool
 add_piece(const weiri_hdf5_view *in, header *all, const unsigned char *body, size_t bytes)
 {
-    uint64_t at = bytes >= 16 ? number(body, 8) : UINT64_MAX;
-    uint64_t size = bytes >= 16 ? number(body + 8, 8) : 0;
+    uint64_t at = bytes >= 16 ? weiri_little(body, 8) : UINT64_MAX;
+    uint64_t size = bytes >= 16 ? weiri_little(body + 8, 8) : 0;
     uint64_t mark = all->second ? 4 : 0; /* OCHK before it, a checksum behind it */
     if (at > INT64_MAX || size > INT64_MAX || size < 2 * mark || all->pieces == MOST_PIECES) {
         return false;
@@ -105,7 +95,7 @@ add_shared(const weiri_hdf5_view *in, header *all, rest body, uint64_t most, uin
         return body.left >= 8; /* a table of the whole file's: not a header */
     }
     const unsigned char *where = head && (head[0] != 1 || take(&body, 14)) ? take(&body, 8) : NULL;
-    uint64_t at = where ? number(where, 8) : UINT64_MAX;
+    uint64_t at = where ? weiri_little(where, 8) : UINT64_MAX;
     if (at > INT64_MAX) {
         return false;
     }
@@ -154,8 +144,8 @@ look_through(weiri_hdf5_view *in, header *all, piece where, const char *name, ui
         if (head == NULL || ++all->messages > MOST_MESSAGES) {
             return false;
         }
-        unsigned kind = all->second ? head[0] : (unsigned)number(head, 2);
-        size_t bytes = (size_t)number(head + (all->second ? 1 : 2), 2);
+        unsigned kind = all->second ? head[0] : (unsigned)weiri_little(head, 2);
+        size_t bytes = (size_t)weiri_little(head + (all->second ? 1 : 2), 2);
         bool shared = head[all->second ? 3 : 4] & 2;
         done += own;
         const unsigned char *body =
@@ -198,7 +188,8 @@ static bool root_address(weiri_hdf5_view *in, uint64_t *ret_at)
 {
     static const unsigned char places[] = {64, 68, 36, 36};
     const unsigned char *head = weiri_hdf5_see(in, in->base, 76);
-    *ret_at = head && head[8] < sizeof places ? number(head + places[head[8]], 8) : UINT64_MAX;
+    *ret_at =
+        head && head[8] < sizeof places ? weiri_little(head + places[head[8]], 8) : UINT64_MAX;
     return *ret_at <= INT64_MAX;
 }
 

@@ -7,10 +7,8 @@
 #include "recording/hdf5_message.h"
 
 #ifdef WEIRI_HDF5
-#define MOST_DIMS 33
 
-#define number weiri_hdf5_number
-#define take   weiri_hdf5_take
+#define take weiri_hdf5_take
 
 typedef weiri_hdf5_rest rest;
 typedef weiri_hdf5_attribute attribute;
@@ -33,7 +31,7 @@ static const weiri_hdf5_lead table_tree = {.mark = "TREE", .place = 4, .least = 
  * for a group's. So each block that a header leads to is looked at whether it is of the kind. */
 static bool leads_to(weiri_hdf5_said *all, const unsigned char *address, weiri_hdf5_lead what)
 {
-    what.at = address ? number(address, 8) : 0;
+    what.at = address ? weiri_little(address, 8) : 0;
     if (address == NULL || all->lead_count == WEIRI_HDF5_LEADS) {
         return false;
     }
@@ -56,7 +54,8 @@ static bool dense_fits(rest in, bool links, weiri_hdf5_said *all)
 static bool files_fit(rest in, weiri_hdf5_said *all)
 {
     const unsigned char *head = take(&in, 8);
-    uint64_t slots = head ? number(head + 4, 2) : 0, used = head ? number(head + 6, 2) : 0;
+    uint64_t slots = head ? weiri_little(head + 4, 2) : 0,
+             used = head ? weiri_little(head + 6, 2) : 0;
     return slots > 0 && used <= slots && leads_to(all, take(&in, 8), names) && take(&in, 24 * used);
 }
 
@@ -64,10 +63,11 @@ static bool files_fit(rest in, weiri_hdf5_said *all)
  * type. */
 static bool chunk_dims_fit(rest *in, unsigned dims, size_t width, weiri_hdf5_said *all)
 {
-    const unsigned char *at =
-        dims >= 1 && dims <= MOST_DIMS && width >= 1 && width <= 8 ? take(in, width * dims) : NULL;
+    const unsigned char *at = dims >= 1 && dims <= WEIRI_HDF5_DIMS && width >= 1 && width <= 8
+                                  ? take(in, width * dims)
+                                  : NULL;
     for (unsigned i = 0; at && i < dims; i++) {
-        all->element = number(at + width * i, width);
+        all->element = weiri_little(at + width * i, width);
         at = all->element ? at : NULL;
     }
     return at != NULL;
@@ -76,7 +76,7 @@ static bool chunk_dims_fit(rest *in, unsigned dims, size_t width, weiri_hdf5_sai
 static bool old_layout_fits(rest in, unsigned dims, weiri_hdf5_said *all)
 {
     const unsigned char *more = take(&in, 6);
-    if (more == NULL || more[0] > 2 || dims < 1 || dims > MOST_DIMS) {
+    if (more == NULL || more[0] > 2 || dims < 1 || dims > WEIRI_HDF5_DIMS) {
         return false;
     }
     if (more[0] == 2) {
@@ -86,7 +86,7 @@ static bool old_layout_fits(rest in, unsigned dims, weiri_hdf5_said *all)
         return take(&in, 8) && take(&in, 4u * dims);
     }
     const unsigned char *bytes = take(&in, 4u * dims) ? take(&in, 4) : NULL;
-    return bytes && take(&in, number(bytes, 4));
+    return bytes && take(&in, weiri_little(bytes, 4));
 }
 
 /* What lies between dimensions and index depends on the kind of index. */
@@ -120,7 +120,7 @@ static bool layout_fits(rest in, weiri_hdf5_said *all)
     switch (head[1]) {
     case 0: /* within the header */
         more = take(&in, 2);
-        return more && take(&in, number(more, 2));
+        return more && take(&in, weiri_little(more, 2));
     case 1:
         return take(&in, 16) != NULL;
     case 2:
@@ -149,10 +149,11 @@ static bool filters_fit(rest in)
     }
     for (unsigned i = 0; i < head[1]; i++) {
         const unsigned char *id = take(&in, 2);
-        bool named = id && (first || number(id, 2) >= 256);
+        bool named = id && (first || weiri_little(id, 2) >= 256);
         const unsigned char *name = named ? take(&in, 2) : NULL;
         const unsigned char *more = id && (name || !named) ? take(&in, 4) : NULL;
-        uint64_t bytes = name ? number(name, 2) : 0, values = more ? number(more + 2, 2) : 0;
+        uint64_t bytes = name ? weiri_little(name, 2) : 0,
+                 values = more ? weiri_little(more + 2, 2) : 0;
         if (more == NULL || (first && bytes % 8) || !take(&in, bytes) ||
             !take(&in, 4 * (values + (first && values % 2)))) {
             return false;
@@ -179,7 +180,7 @@ static bool fill_fits(rest in, bool old, weiri_hdf5_said *all)
         stated = head[0] == 3 && (head[1] & 0x20);
     }
     const unsigned char *bytes = stated ? take(&in, 4) : NULL;
-    uint64_t size = bytes ? number(bytes, 4) : 0;
+    uint64_t size = bytes ? weiri_little(bytes, 4) : 0;
     if (size == 0 || size > INT32_MAX) { /* none is set */
         return !stated || bytes;
     }
@@ -200,7 +201,7 @@ static bool link_fits(rest in)
     bool there = (kind || !(head[1] & 8)) && (!(head[1] & 4) || take(&in, 8)) &&
                  (!(head[1] & 16) || take(&in, 1));
     const unsigned char *bytes = there ? take(&in, width) : NULL;
-    uint64_t name = bytes ? number(bytes, width) : 0;
+    uint64_t name = bytes ? weiri_little(bytes, width) : 0;
     if (name == 0 || !take(&in, name)) {
         return false;
     }
@@ -208,7 +209,7 @@ static bool link_fits(rest in)
         return take(&in, 8) != NULL;
     }
     bytes = take(&in, 2);
-    return bytes && take(&in, number(bytes, 2));
+    return bytes && take(&in, weiri_little(bytes, 2));
 }
 
 static bool group_fits(rest in)
@@ -220,7 +221,7 @@ static bool group_fits(rest in)
 static bool driver_fits(rest in)
 {
     const unsigned char *head = take(&in, 11);
-    return head && take(&in, number(head + 9, 2));
+    return head && take(&in, weiri_little(head + 9, 2));
 }
 
 bool weiri_hdf5_message_fits(unsigned kind, bool shared, rest in, weiri_hdf5_said *all)

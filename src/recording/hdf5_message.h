@@ -28,6 +28,8 @@ enum {
     MESSAGE_ATTRIBUTES = 0x15, /* where they lie */
 };
 
+#define WEIRI_HDF5_DIMS 33 /* most of a dataset, with the one for bytes of a value */
+
 /* What is left of a message. */
 typedef struct weiri_hdf5_rest {
     const unsigned char *at;

@@ -50,7 +50,6 @@ typedef struct weiri_hdf5_view {
 void weiri_hdf5_view_begin(weiri_reader *reader, const hdf5_in *file, weiri_hdf5_view *ret_view);
 /* Bytes of the file, or NULL where it ends before. Lent until the next call. */
 const unsigned char *weiri_hdf5_see(weiri_hdf5_view *in, uint64_t at, size_t bytes);
-uint64_t weiri_hdf5_number(const unsigned char *from, size_t bytes);
 /* Where the file's addresses count from, and the root's header, before libhdf5 opens the file and with it the
  * root. WEIR_E_USAGE: addresses or lengths of other than 8 bytes; WEIR_E_RECORDING: damaged. */
 weir_err weiri_hdf5_root(weiri_reader *reader, hdf5_in *file);

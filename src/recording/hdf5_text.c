@@ -15,9 +15,7 @@
 #define MOST_STEPS (64u * 1024u * 1024u) /* over objects of heaps, for all texts together */
 #define REFERENCE  16u                   /* u32 length, u64 heap, u32 number */
 
-#define see    weiri_hdf5_see
-#define number weiri_hdf5_number
-
+#define see weiri_hdf5_see
 /* ---- a heap of texts --------------------------------------------------------------------------------------- */
 
 /* Object `wanted` of the heap: where its bytes lie, and how many. */
@@ -28,10 +26,11 @@ static bool find_object(
     if (head == NULL || memcmp(head, "GCOL\1", 5) != 0) {
         return false;
     }
-    uint64_t size = number(head + 8, 8), at = 16;
+    uint64_t size = weiri_little(head + 8, 8), at = 16;
     while (size >= 16 && size <= INT64_MAX && at <= size - 16 && in->steps++ < MOST_STEPS) {
         head = see(in, heap + at, 16);
-        uint64_t which = head ? number(head, 2) : 0, bytes = head ? number(head + 8, 8) : 0;
+        uint64_t which = head ? weiri_little(head, 2) : 0,
+                 bytes = head ? weiri_little(head + 8, 8) : 0;
         at += 16;
         if (which == 0 || bytes > size - at) {
             return false; /* the free rest, or damage */
@@ -51,8 +50,9 @@ static weir_err take_text(weiri_hdf5_view *in,
                           const char **ret_text,
                           bool *ret_good)
 {
-    uint64_t stated = number(reference, 4), heap = number(reference + 4, 8), at = 0, bytes = 0;
-    uint64_t wanted = number(reference + 12, 4);
+    uint64_t stated = weiri_little(reference, 4), heap = weiri_little(reference + 4, 8), at = 0,
+             bytes = 0;
+    uint64_t wanted = weiri_little(reference + 12, 4);
     *ret_good = true;
     if (stated == 0) {
         return weiri_reader_text(in->reader, "", 0, ret_text);

@@ -10,10 +10,8 @@
 #include <string.h>
 
 #define MOST_DEPTH 8
-#define MOST_DIMS  33
 
-#define number weiri_hdf5_number
-#define take   weiri_hdf5_take
+#define take weiri_hdf5_take
 
 typedef weiri_hdf5_rest rest;
 typedef weiri_hdf5_attribute attribute;
@@ -44,7 +42,7 @@ static bool compound_fits(rest *in, int depth, unsigned version, unsigned count,
         const unsigned char *at = weiri_hdf5_take_name(in, version < 3 ? 8 : 1)
                                       ? take(in, version < 3 ? 4 : width)
                                       : NULL;
-        uint64_t offset = at ? number(at, version < 3 ? 4 : width) : 0, member = 0;
+        uint64_t offset = at ? weiri_little(at, version < 3 ? 4 : width) : 0, member = 0;
         if (at == NULL || (version == 1 && !take(in, 28)) ||
             !weiri_hdf5_type_fits(in, depth, &member) || member > bytes ||
             offset > bytes - member) {
@@ -62,12 +60,12 @@ static bool array_fits(rest *in, int depth, unsigned version, uint64_t bytes)
     const unsigned char *rank = take(in, version < 3 ? 4 : 1);
     const unsigned char *dims = rank ? take(in, 4u * rank[0]) : NULL;
     uint64_t all = 0;
-    if (dims == NULL || rank[0] >= MOST_DIMS || (version < 3 && !take(in, 4u * rank[0])) ||
+    if (dims == NULL || rank[0] >= WEIRI_HDF5_DIMS || (version < 3 && !take(in, 4u * rank[0])) ||
         !weiri_hdf5_type_fits(in, depth, &all)) {
         return false;
     }
     for (unsigned i = 0; i < rank[0]; i++) {
-        if (!weiri_mul(all, number(dims + 4 * i, 4), &all)) {
+        if (!weiri_mul(all, weiri_little(dims + 4 * i, 4), &all)) {
             return false;
         }
     }
@@ -95,7 +93,7 @@ static bool bits_fit(rest *in, const unsigned char *head, bool real, uint64_t by
     if (at == NULL || bytes > 64) {
         return false;
     }
-    uint64_t bits = 8 * bytes, first = number(at, 2), count = number(at + 2, 2);
+    uint64_t bits = 8 * bytes, first = weiri_little(at, 2), count = weiri_little(at + 2, 2);
     bool good = count > 0 && first + count <= bits;
     if (real) {
         good = good && at[4] + at[5] <= bits && at[6] + at[7] <= bits && at[5] > 0 && at[7] > 0 &&
@@ -110,8 +108,8 @@ bool weiri_hdf5_type_fits(rest *in, int depth, uint64_t *ret_bytes)
     if (head == NULL || depth > MOST_DEPTH) {
         return false;
     }
-    unsigned version = head[0] >> 4, count = (unsigned)number(head + 1, 2);
-    uint64_t bytes = number(head + 4, 4), inner = 0;
+    unsigned version = head[0] >> 4, count = (unsigned)weiri_little(head + 1, 2);
+    uint64_t bytes = weiri_little(head + 4, 4), inner = 0;
     *ret_bytes = bytes;
     if (version < 1 || version > 4 || bytes == 0 || bytes > INT32_MAX) {
         return false;
@@ -145,7 +143,7 @@ bool weiri_hdf5_type_fits(rest *in, int depth, uint64_t *ret_bytes)
 bool weiri_hdf5_space_fits(rest *in, uint64_t *ret_points)
 {
     const unsigned char *head = take(in, 4);
-    if (head == NULL || head[0] < 1 || head[0] > 2 || head[1] >= MOST_DIMS ||
+    if (head == NULL || head[0] < 1 || head[0] > 2 || head[1] >= WEIRI_HDF5_DIMS ||
         (head[0] == 1 && !take(in, 4))) {
         return false;
     }
@@ -153,7 +151,7 @@ bool weiri_hdf5_space_fits(rest *in, uint64_t *ret_points)
     uint64_t points = 1;
     bool fits = dims != NULL && ((head[2] & 1) == 0 || take(in, 8u * head[1]));
     for (unsigned i = 0; fits && i < head[1]; i++) {
-        fits = weiri_mul(points, number(dims + 8 * i, 8), &points);
+        fits = weiri_mul(points, weiri_little(dims + 8 * i, 8), &points);
     }
     *ret_points = head[0] == 2 && head[3] == 2 ? 0 : points;
     return fits;
@@ -169,7 +167,7 @@ bool weiri_hdf5_attribute_fits(rest in, attribute *ret)
     size_t bytes[3];
     rest parts[3];
     for (size_t i = 0; i < 3; i++) {
-        bytes[i] = (size_t)number(head + 2 + 2 * i, 2);
+        bytes[i] = (size_t)weiri_little(head + 2 + 2 * i, 2);
         parts[i] = (rest){in.at, bytes[i]};
         if (!take(&in, (bytes[i] + pad) & ~pad)) {
             return false;

@@ -21,7 +21,7 @@
 
 static int16_t short_at(const unsigned char *from)
 {
-    return (int16_t)(uint16_t)weiri_nsx_number(from, 2);
+    return (int16_t)(uint16_t)weiri_little(from, 2);
 }
 
 static weir_err read_exactly(weiri_reader *reader, uint64_t offset, void *to, size_t bytes)
@@ -76,7 +76,7 @@ static weir_err read_start(weiri_reader *reader, const unsigned char *from)
     char text[40];
     bool any = false;
     for (int i = 0; i < 8; i++) {
-        t[i] = (unsigned)weiri_nsx_number(from + 2 * i, 2);
+        t[i] = (unsigned)weiri_little(from + 2 * i, 2);
         any = any || t[i];
     }
     if (t[0] < 1601 || t[0] > 9999 || t[1] < 1 || t[1] > 12 || t[3] < 1 || t[3] > 31 || t[4] > 23 ||
@@ -138,8 +138,8 @@ static weir_err open_21(weiri_reader *reader)
     }
     e->spec = 21;
     e->resolution_hz = NSX_CLOCK_HZ;
-    e->period = (uint32_t)weiri_nsx_number(head + 24, 4);
-    reader->channel_count = weiri_nsx_number(head + 28, 4);
+    e->period = (uint32_t)weiri_little(head + 24, 4);
+    reader->channel_count = weiri_little(head + 28, 4);
     err = check_rate(reader, 24);
     if (err == WEIR_OK) {
         err = check_channels(reader, 28, HEAD_21, sizeof id);
@@ -148,7 +148,7 @@ static weir_err open_21(weiri_reader *reader)
         char label[32];
         err = read_exactly(reader, HEAD_21 + i * sizeof id, id, sizeof id);
         if (err == WEIR_OK) {
-            uint64_t electrode = weiri_nsx_number(id, sizeof id);
+            uint64_t electrode = weiri_little(id, sizeof id);
             bool analog = electrode > 128 && electrode <= 144; /* inputs beside the electrodes */
             snprintf(label, sizeof label, "%s%llu", analog ? "ainp" : "chan",
                      (unsigned long long)(analog ? electrode - 128 : electrode));
@@ -211,10 +211,10 @@ static weir_err open_22(weiri_reader *reader, bool wide)
     }
     e->spec = wide ? 30 : major * 10 + minor;
     e->head_bytes = wide ? 13 : 9;
-    e->period = (uint32_t)weiri_nsx_number(head + 286, 4);
-    e->resolution_hz = (uint32_t)weiri_nsx_number(head + 290, 4);
-    reader->channel_count = weiri_nsx_number(head + 310, 4);
-    uint64_t stated = weiri_nsx_number(head + 10, 4);
+    e->period = (uint32_t)weiri_little(head + 286, 4);
+    e->resolution_hz = (uint32_t)weiri_little(head + 290, 4);
+    reader->channel_count = weiri_little(head + 310, 4);
+    uint64_t stated = weiri_little(head + 10, 4);
     err = check_rate(reader, 286);
     if (err == WEIR_OK) {
         err = check_channels(reader, 310, HEAD_22, EXTENDED);
@@ -470,10 +470,10 @@ gather(weiri_reader *reader, const unsigned char *frame, size_t bytes, size_t mo
         const unsigned char *behind = head + stride;
         nsx_packet it = {.at = e->now.at + stride,
                          .data_at = e->now.data_at + stride,
-                         .stamp = weiri_nsx_number(head + 1, e->head_bytes - 5),
+                         .stamp = weiri_little(head + 1, e->head_bytes - 5),
                          .frames = 1};
-        if (head[0] != 1 || weiri_nsx_number(head + e->head_bytes - 4, 4) != 1 || behind[0] != 1 ||
-            weiri_nsx_number(behind + e->head_bytes - 4, 4) != 1 ||
+        if (head[0] != 1 || weiri_little(head + e->head_bytes - 4, 4) != 1 || behind[0] != 1 ||
+            weiri_little(behind + e->head_bytes - 4, 4) != 1 ||
             !weiri_nsx_follows(e, &e->now, &it)) {
             break;
         }

@@ -47,9 +47,6 @@ typedef struct nsx_tally {
     double late_ns, drift_ns;
 } nsx_tally;
 
-/* A number of so many bytes, lowest first. */
-uint64_t weiri_nsx_number(const unsigned char *from, size_t bytes);
-
 /* Bytes at an offset, as many as the window and the file hold; at least `need` where the file does. */
 weir_err weiri_nsx_look(weiri_reader *reader,
                         uint64_t offset,

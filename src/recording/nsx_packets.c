@@ -9,15 +9,6 @@
 
 #define HOP_BYTES 64u /* enough for the header of a packet that is hopped over */
 
-uint64_t weiri_nsx_number(const unsigned char *from, size_t bytes)
-{
-    uint64_t value = 0;
-    while (bytes > 0) {
-        value = value << 8 | from[--bytes];
-    }
-    return value;
-}
-
 /* Bytes at an offset, as many as the window and the file hold; at least `need` where the file does. */
 weir_err weiri_nsx_look(weiri_reader *reader,
                         uint64_t offset,
@@ -103,8 +94,8 @@ peek(weiri_reader *reader, uint64_t at, int *ret_byte, nsx_packet *ret, uint64_t
     if (*ret_byte >= 0) {
         *ret = (nsx_packet){.at = at,
                             .data_at = at + e->head_bytes,
-                            .stamp = weiri_nsx_number(bytes + 1, e->head_bytes - 5)};
-        *ret_claimed = weiri_nsx_number(bytes + e->head_bytes - 4, 4);
+                            .stamp = weiri_little(bytes + 1, e->head_bytes - 5)};
+        *ret_claimed = weiri_little(bytes + e->head_bytes - 4, 4);
         uint64_t most = frames_from(reader, ret->data_at);
         ret->frames = *ret_claimed < most ? *ret_claimed : most;
     }
@@ -174,8 +165,8 @@ static bool rows_to_end(weiri_reader *reader, nsx_packet *ret)
 /* Whether a header of a packet of one frame stands there that goes on from the last one. */
 static bool sound(const nsx *e, const unsigned char *head)
 {
-    uint64_t ahead = weiri_nsx_number(head + 1, e->head_bytes - 5) - e->last.stamp;
-    return head[0] == 1 && weiri_nsx_number(head + e->head_bytes - 4, 4) == 1 && ahead > 0 &&
+    uint64_t ahead = weiri_little(head + 1, e->head_bytes - 5) - e->last.stamp;
+    return head[0] == 1 && weiri_little(head + e->head_bytes - 4, 4) == 1 && ahead > 0 &&
            ahead <= 10ull * e->resolution_hz;
 }
 

@@ -16,6 +16,16 @@
 #include "base/base.h"
 #include "cache/arena.h"
 
+/* So many bytes as a whole number, the lowest first, as formats have it. */
+static inline uint64_t weiri_little(const unsigned char *from, size_t bytes)
+{
+    uint64_t value = 0;
+    while (bytes > 0) {
+        value = value << 8 | from[--bytes];
+    }
+    return value;
+}
+
 #define WEIRI_MAX_CHANNELS    (1u << 20) /* of a file; a header that claims more is malformed */
 #define WEIRI_MAX_SEGMENTS    64         /* entries of info.segments; the rest is counted */
 #define WEIRI_BLOCK_BYTES     (256u * 1024u)
