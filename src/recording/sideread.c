@@ -48,6 +48,21 @@ static char *load(weiri_reader *reader, size_t *ret_bytes)
     return text;
 }
 
+/* What the side file says, or NULL: there is none, or it is somebody else's, which *ret_foreign tells. */
+static json_t *parse(weiri_reader *reader, bool *ret_foreign)
+{
+    size_t bytes = 0;
+    char *text = load(reader, &bytes);
+    json_error_t error;
+    json_t *root = text ? json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error) : NULL;
+    *ret_foreign = text && !json_is_string(json_object_get(root, "weir"));
+    if (*ret_foreign) {
+        json_decref(root);
+        return NULL;
+    }
+    return root;
+}
+
 /* A list of count texts into the arena; NULL where it is not one. */
 static const char *const *read_texts(weiri_reader *reader, const json_t *list, uint64_t count)
 {
@@ -221,18 +236,15 @@ static uint64_t count_columns(const weiri_reader *reader, const json_t *root, ui
 
 void weiri_side_shape(weiri_reader *reader, const char **dtype, uint64_t *columns)
 {
-    size_t bytes = 0;
-    char *text = load(reader, &bytes);
-    json_error_t error;
-    json_t *root = text ? json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error) : NULL;
+    bool foreign = false;
+    json_t *root = parse(reader, &foreign); /* what is wrong with it weiri_side_read says */
     const char *stored = json_string_value(json_object_get(root, "dtype"));
-    if (stored && json_is_string(json_object_get(root, "weir")) && *dtype == NULL &&
+    if (stored && *dtype == NULL &&
         weiri_reader_text(reader, stored, strlen(stored), dtype) != WEIR_OK) {
         *dtype = NULL;
     }
     weiri_stored as = {0};
-    if (*dtype && *columns == 0 && json_is_string(json_object_get(root, "weir")) &&
-        weiri_stored_parse(*dtype, &as) == WEIR_OK) {
+    if (root && *dtype && *columns == 0 && weiri_stored_parse(*dtype, &as) == WEIR_OK) {
         *columns = count_columns(reader, root, weiri_stored_bytes(as));
     }
     json_decref(root);
@@ -240,15 +252,13 @@ void weiri_side_shape(weiri_reader *reader, const char **dtype, uint64_t *column
 
 void weiri_side_read(weiri_reader *reader, const uint64_t *shape, uint32_t dims)
 {
-    size_t bytes = 0;
-    char *text = load(reader, &bytes);
-    if (text == NULL) {
+    bool foreign = false;
+    json_t *root = parse(reader, &foreign);
+    if (root == NULL && !foreign) {
         return;
     }
-    json_error_t error;
-    json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
     double rate_hz = json_number_value(json_object_get(root, "rate_hz"));
-    if (!json_is_string(json_object_get(root, "weir")) || !(rate_hz > 0 && rate_hz <= 1e12)) {
+    if (foreign || !(rate_hz > 0 && rate_hz <= 1e12)) {
         weiri_notice(&reader->notices, "%.100s.json: not written by weir, not used", reader->path);
         json_decref(root);
         return;
