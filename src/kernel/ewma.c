@@ -79,8 +79,7 @@ WEIRI_INLINE void run(const weiri_ewma_params *params,
 }
 
 #define RUN(name, f32, deviate)                                                                    \
-    void WEIRI_K(name)(const void *params, double *state, const void *in, size_t in_stride,        \
-                       void *out, size_t out_stride, size_t frames, const void *ahead)             \
+    void WEIRI_K(name)(WEIRI_RECURRENCE)                                                           \
     {                                                                                              \
         (void)ahead; /* divisions wait for each other, and not for memory */                       \
         run(params, state, in, in_stride, out, out_stride, frames, f32, deviate);                  \

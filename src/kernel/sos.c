@@ -219,8 +219,7 @@ WEIRI_INLINE void sos(const weiri_sos_params *params, double *state, const pass 
 }
 
 #define SOS(name, f32)                                                                             \
-    void WEIRI_K(name)(const void *params, double *state, const void *in, size_t in_stride,        \
-                       void *out, size_t out_stride, size_t frames, const void *ahead)             \
+    void WEIRI_K(name)(WEIRI_RECURRENCE)                                                           \
     {                                                                                              \
         pass whole = {.in = in,                                                                    \
                       .in_stride = in_stride,                                                      \
