@@ -6,15 +6,8 @@
 #ifndef WEIR_TEST_RECORDINGS_HDF5_H
 #define WEIR_TEST_RECORDINGS_HDF5_H
 
+#include "have_hdf5.h"
 #include "recordings.h"
-
-#if defined(__has_include)
-#if __has_include(<hdf5.h>)
-#define H5_USE_110_API
-#include <hdf5.h>
-#define HAVE_HDF5 1
-#endif
-#endif
 
 #ifndef HAVE_HDF5
 int main(void)

@@ -5,19 +5,12 @@
  * readable is then there, value by value and gap by gap, for n from 1 until the run gets through. Of HDF5
  * libhdf5's own driver is the second reader. Writes are counted by functions of libc's names, defined here.
  */
+#include "have_hdf5.h"
 #include "recordings.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-
-#if defined(__has_include)
-#if __has_include(<hdf5.h>)
-#define H5_USE_110_API
-#include <hdf5.h>
-#define HAVE_HDF5 1
-#endif
-#endif
 
 enum { CHANNELS = 2, ROUNDS = 30, ROWS = 70 };
 
