@@ -1,7 +1,7 @@
 # A room includes only rooms above it (doc/design.md); cli includes include/weir alone.
 set -eu
 cd "$SOURCE"
-rooms="base heap cache array kernel scan unit chain"
+rooms="base heap cache array kernel dsp scan unit chain"
 leaves="recording live config"
 fail=0
 above=""

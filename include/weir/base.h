@@ -156,6 +156,7 @@ typedef struct weir_setting {
     const char *help;            /* one line */
     const char *example;         /* a value that works on 30 kHz data, for documentation and the
                                     conformance tests; required settings have one */
+    bool live;                   /* may be changed while the chain runs (weir_chain_set) */
 } weir_setting;
 
 #ifdef __cplusplus

@@ -18,6 +18,7 @@ extern "C" {
 #define WEIR_UNIT_HOLDS_OVER_GAP 16u  /* on_gap: hold unless said otherwise (S4) */
 #define WEIR_UNIT_STATEFUL 32u        /* an output frame depends on earlier input */
 #define WEIR_UNIT_COLUMNWISE 64u      /* each column by itself, but for what all share */
+#define WEIR_UNIT_JOINS 128u          /* has two inputs or more, of equal rate */
 
 typedef struct weir_unit_info {
     const char *name;

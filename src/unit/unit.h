@@ -1,8 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * unit.h: how a unit is written. A unit is one file that ends in its descriptor, plus one line in
- * units.def. It holds state and samples only: shapes, buffers, tiles, time and gaps belong to the
- * chain. Its memory is given by the chain; process allocates nothing and cannot fail.
+ * unit.h: how a processing unit is written. A unit is one file that ends in its descriptor, plus one line
+ * in units.def. It is arithmetic on frames and the state that this needs; shapes, buffers, channel blocks,
+ * threads, ports, time and gaps belong to the chain.
+ *
+ * The life of a unit, all of it called by the chain:
+ *
+ *   plan     once per step: input specs and settings -> output spec, counts, bytes. Every error is here.
+ *   prepare  once per step: computes the constants (taps, sections, matrices), shared read-only by all
+ *            channel blocks and threads.
+ *   reset    each block, before the first frame and after a gap: writes all state that run reads.
+ *   run      each block: consumes `consume` frames, produces `produce` frames. Cannot fail.
+ *
+ * How many frames run consumes and produces is not the unit's decision: it follows from `due`, which is
+ * data, so that the chain, a device queue and the plan all do the same integer arithmetic.
+ *
+ * Output frame m is a function of the constants and of input frames alone, never of how many frames a call
+ * consumed or produced, nor of the channel block (S1).
  */
 #ifndef WEIRI_UNIT_H
 #define WEIRI_UNIT_H
@@ -11,96 +25,129 @@
 
 #include "base/ahead.h"
 #include "base/base.h"
+#include "base/decimal.h"
+#include "unit/due.h"
 
-/* A run of frames. As input: `frames` are there. As output: room for `frames`. */
-typedef struct weiri_tile {
-    void *
-        data; /* [frames x columns]; an input is never written, unless the unit is IN_PLACE and both
-                   tiles have the same data */
-    size_t frames;
-} weiri_tile;
+#define WEIRI_INPUTS_MAX 8
 
-/* What plan() works on. */
+/* ---- state --------------------------------------------------------------------------------------- */
+
+/* One field of a block's state. The chain lays it out, saves and restores it in channel order, so that a
+ * saved state fits any channel blocks (S10). */
+typedef struct weiri_field {
+    const char *name;
+    char kind;      /* 'f' float, 'i' signed, 'u' unsigned integer */
+    uint32_t bytes; /* of an entry: 1, 2, 4, 8 */
+    bool by_block;  /* true: `rows` entries in all, equal in every block; false: `rows` entries for each
+                       column (value of an input frame) of the block */
+    uint64_t rows;
+    uint32_t lanes; /* how columns are stored. 0: [rows x columns]. L > 0: columns in groups of L, each
+                       [rows x L], the last group padded (index weiri_field_at). 1: each column's entries
+                       are adjacent */
+} weiri_field;
+
+/* Bytes that a field needs in a block with that many columns; UINT64_MAX on overflow. */
+uint64_t weiri_field_bytes(const weiri_field *field, uint64_t columns);
+/* Where an entry of a column is stored, in entries. */
+uint64_t weiri_field_at(const weiri_field *field, uint64_t columns, uint64_t row, uint64_t column);
+
+/* ---- plan ---------------------------------------------------------------------------------------- */
+
+/* What plan() reads and fills. */
 typedef struct weiri_unit_plan {
-    const weir_spec *in; /* dtype F32 or F64 unless the unit is ANY_DTYPE */
-    weir_spec out;       /* starts as a copy of *in; plan() changes what differs (dims, dtype) */
-    double
-        frames_per_output; /* starts as 1; input frames an output frame, an exact ratio. The chain
-                                 makes out.rate_hz and the time step from it */
-    uint64_t state_bytes;  /* of the instance */
-    uint64_t shared_bytes; /* starts as 0; of a frame, between prepare() and apply(); 0 = neither */
-    bool columnwise;       /* starts as the flag; cleared where a setting differs by channel */
-    weiri_memory memory;   /* for labels of new axes; lives as long as the plan */
+    const weir_spec *in; /* [inputs]; dtype F32 or F64 unless the unit is ANY_DTYPE */
+    size_t inputs;       /* 1 unless the unit is JOINS */
+
+    weir_spec out;       /* starts as a copy of in[0]; plan changes what differs (dims, dtype, units, the
+                            stream's dims[0].name and .start). Rate and step follow from `due` */
+    weiri_due due;       /* starts as one output frame for each input frame */
+    double delay_frames; /* starts as 0; group delay in input frames; NAN = differs by frequency */
+    uint64_t constant_bytes;       /* starts as 0 */
+    weiri_field *fields;           /* state: add by weiri_plan_field */
+    size_t field_count;
+    uint64_t scratch_bytes;        /* starts as 0: for each thread, plus ... */
+    uint64_t scratch_column_bytes; /* starts as 0: ... these for each column of a block */
+    bool columnwise; /* starts as the flag; cleared where a setting couples channels: one block then */
+    weiri_memory memory; /* for labels of new axes, fields; lives as long as the plan */
     weiri_notices *notices;
 } weiri_unit_plan;
 
-/* Some columns of some frames. */
-typedef struct weiri_part {
-    const void *rows; /* whole frames */
-    size_t frames;
-    size_t first, columns;
-} weiri_part;
+/* Adds a field; its number is field_count before the call (block->state[number]). WEIR_E_NOMEM. */
+weir_err weiri_plan_field(weiri_unit_plan *plan, weiri_field field);
 
-/* An instance. */
-typedef struct weiri_unit {
+/* ---- running ------------------------------------------------------------------------------------- */
+
+/* A channel block: some or all channels of one step, with their state. Where channels are divided into
+ * blocks, a block's frames are compact arrays with the specs below: the block's channels only. */
+typedef struct weiri_block {
     const struct weiri_unit_ops *ops;
-    const void *settings;
-    const weir_spec *in, *out;
-    void *state;        /* state_bytes, 64-byte aligned, zeroed before init */
-    uint64_t *missing;  /* one count an input channel (S5) */
-    uint64_t channels;  /* entries of missing */
-    uint64_t saturated; /* integer outputs that were clipped */
-    weiri_ahead *ahead; /* what the chain will read next; NULL = not known */
-} weiri_unit;
+    const void *constants;  /* of the step, for all channels */
+    const weir_spec *in;    /* [inputs], of this block */
+    const weir_spec *out;   /* of this block */
+    uint64_t first_channel; /* of the step's input, in its dimension "ch" */
+    uint64_t channels;      /* of this block; 1 where the input has no dimension "ch" */
+    void *const *state;     /* one pointer a field, 64-byte aligned */
+    uint64_t *missing;      /* [channels]: samples that were not finite (S5) */
+    uint64_t saturated;     /* integer outputs that were clipped */
+    weiri_ahead *ahead;     /* memory that will be read next; NULL = not known */
+} weiri_block;
 
-/* Of a unit with one value in and one out (elementwise.h): computes count values of its dtype; the first is
- * value number `first` of its tile. out may be in. Values that are not finite may give anything. */
+/* One call of run. */
+typedef struct weiri_work {
+    uint64_t consumed, produced; /* place: frames of the segment consumed and produced before this call */
+    size_t consume, produce;     /* frames to consume now, from each input; frames to produce now */
+    const void *in[WEIRI_INPUTS_MAX]; /* [consume x columns], never written; frame i of every input has the
+                                         same time */
+    void *out;     /* [produce x columns of out]; == in[0] only if the unit is IN_PLACE */
+    void *scratch; /* of this thread, 64-byte aligned; what is in it is undefined */
+} weiri_work;
+
+typedef struct weiri_queue weiri_queue; /* of a device: defined by the heap that runs work */
+
+/* Of a unit with one value in and one out (elementwise.h): computes count values of its dtype; the first
+ * is value number `first` of the call's input. out may be in. Values that are not finite may give
+ * anything. */
 typedef void
-weiri_compute_fn(const weiri_unit *unit, const void *in, void *out, size_t first, size_t count);
+weiri_compute_fn(const weiri_block *block, const void *in, void *out, size_t first, size_t count);
+
+#define WEIRI_SETTLES_NEVER UINT64_MAX
 
 typedef struct weiri_unit_ops {
     size_t ops_size; /* sizeof(weiri_unit_ops) */
     weir_unit_info info;
     size_t settings_bytes; /* of the struct that info.settings describes */
 
-    /* Input spec and settings -> output spec, ratio, bytes. Pure. WEIR_E_CHAIN with a detail that
-     * starts with the setting at fault ("cutoff: 20000 Hz is above half the rate, 15000 Hz"); the chain
-     * puts file, line and unit before it. */
+    /* Pure. WEIR_E_CHAIN with a detail that starts with the setting at fault ("cutoff: 20 kHz is above the
+     * Nyquist frequency, 15 kHz"); the chain puts file, line and unit before it. */
     weir_err (*plan)(const void *settings, weiri_unit_plan *plan);
 
-    /* Makes the instance in unit->state. Cannot fail: plan() has checked everything. Optional: NULL =
-     * zeroed memory is the start. */
-    void (*init)(weiri_unit *unit);
+    /* Writes constants (constant_bytes, 64-byte aligned, zeroed before), for all channels. They hold no
+     * pointers: they may be copied elsewhere as they are. Optional: NULL = none. */
+    void (*prepare)(const void *settings, const weiri_unit_plan *plan, void *constants);
 
-    /* Takes frames from `in`, puts frames into `out`; says how many. May stop early when `out` is full
-     * and is then called again with the rest; must consume or produce at least one frame while in has
-     * any and out has room; called with in->frames == 0 it puts out what is still to come of frames
-     * already consumed. IN_PLACE units consume and produce min(in, out) frames. In the mode of S6.
-     *
-     * Of a COLUMNWISE unit, one that treats each column by itself, the chain may make several instances,
-     * each with a band of the channels: for threads, and to keep what lies between two units in L1. It
-     * then takes all of `in`, given room for what comes of it. */
-    void (*process)(weiri_unit *unit,
-                    const weiri_tile *in,
-                    size_t *ret_consumed,
-                    weiri_tile *out,
-                    size_t *ret_produced);
+    /* The least k such that outputs of two runs whose inputs differ only before frame n differ, from the
+     * output of frame n + k on, by at most tolerance x the largest difference of the inputs; in input
+     * frames. WEIRI_SETTLES_NEVER for what never forgets (counters, adaptive units). Optional: NULL = 0 for
+     * a unit without state, never otherwise. */
+    uint64_t (*settle)(const void *settings, const weiri_unit_plan *plan, double tolerance);
 
-    weiri_compute_fn *compute; /* of process = weiri_elementwise_process; else NULL */
+    /* As before the first frame of a segment (S9): writes every byte of state that run reads. Optional:
+     * NULL = no state. */
+    void (*reset)(weiri_block *block);
 
-    /* As before the first frame (S9). Optional: NULL = no state. */
-    void (*reset)(weiri_unit *unit);
+    /* Consumes and produces exactly what work says; allocates nothing, cannot fail, never writes input. In
+     * the floating-point mode of S6. Different blocks may run on several threads at once; a unit that is
+     * neither STATEFUL nor CHANGES_RATE may also be given parts of the frames on several threads. */
+    void (*run)(weiri_block *block, const weiri_work *work);
 
-    /* Optional, of a unit without memory that couples channels through a few values a frame: process in two,
-     * so that the second half can be done by band, in one go with the units behind it. prepare makes
-     * shared_bytes of each frame of `in`. apply makes the output of some columns, their rows side by side,
-     * of what was prepared for these frames; by several threads at once, for different channels. */
-    void (*prepare)(weiri_unit *unit, const weiri_tile *in, void *shared);
-    void (*apply)(weiri_unit *unit, const weiri_part *part, const void *shared, void *out);
+    /* The same on a device: enqueues the work on its queue. Optional: NULL = runs on the host only. */
+    weir_err (*run_device)(weiri_block *block, weiri_queue *queue, const weiri_work *work);
 
-    /* Input frames consumed that will never be put out if nothing follows: a partial bin or window.
-     * Optional: NULL = 0. */
-    uint64_t (*unfinished)(const weiri_unit *unit);
+    weiri_compute_fn *compute; /* of run = weiri_elementwise_run; else NULL */
+
+    /* A live setting has changed: block->constants are the new ones. Optional: NULL = state is kept as it
+     * is. */
+    void (*changed)(weiri_block *block, const void *constants_before);
 } weiri_unit_ops;
 
 #define WEIRI_UNIT_EXTERN(name) extern const weiri_unit_ops weiri_unit_##name;
@@ -108,7 +155,7 @@ typedef struct weiri_unit_ops {
 #include "unit/units.def"
 #undef X
 
-/* Put in by the chain, not by a user: see convert.c. */
+/* Inserted by the chain, not by a user: see convert.c. */
 extern const weiri_unit_ops weiri_unit_convert, weiri_unit_copy;
 
 /* All of units.def, in its order, NULL at the end. */
@@ -116,10 +163,14 @@ extern const weiri_unit_ops *const weiri_units[];
 /* WEIR_E_CHAIN names the nearest. */
 weir_err weiri_unit_find(const char *name, const weiri_unit_ops **ret_ops);
 
-/* ---- helpers for units --------------------------------------------------------------------- */
+/* Units of a test, found by name after those of units.def; a list that ends in NULL, or NULL. Set before
+ * any chain is made. */
+extern const weiri_unit_ops *const *weiri_units_of_test;
 
-/* Lays arrays one behind the other, 64-byte aligned: with base NULL to learn the size (returns NULL),
- * and again to place them. A unit keeps one function that does both. */
+/* ---- helpers for units --------------------------------------------------------------------------- */
+
+/* Places arrays one after the other, 64-byte aligned: with base NULL to learn the size (returns NULL), and
+ * again to place them. For constants and scratch; constants keep offsets, not these pointers. */
 typedef struct weiri_carver {
     unsigned char *base;
     size_t used;
@@ -131,10 +182,12 @@ typedef struct weiri_split {
     uint64_t outer, size, inner;
 } weiri_split;
 weiri_split weiri_spec_split(const weir_spec *spec, int dim);
+/* Around the channels; {1, 1, columns} where there is no dimension "ch". */
+weiri_split weiri_spec_channels(const weir_spec *spec);
 
-/* Adds the non-finite values of frames rows to unit->missing by channel. Slow: for tiles that are known
- * not to be clean. */
-void weiri_count_missing(weiri_unit *unit, const void *rows, size_t frames);
+/* Adds the non-finite values of frames rows of in[0] to block->missing by channel. Slow: for frames that
+ * are known not to be clean. */
+void weiri_count_missing(weiri_block *block, const void *rows, size_t frames);
 
 /* Fails unless the axis setting (NULL = not given) names the stream's dimension. */
 weir_err weiri_axis_is_stream(const weir_spec *in, const char *axis);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * due.c: see due.h. In 128-bit integers: n * q is exact for every n that a segment reaches.
+ */
+#include "unit/due.h"
+
+typedef __int128 wide;
+
+#define MOST ((uint64_t)1 << 62)
+
+bool weiri_due_is_same(const weiri_due *due)
+{
+    return due->p == due->q && due->offset == 0 && due->grain == 1;
+}
+
+bool weiri_due_check(const weiri_due *due)
+{
+    return due->p >= 1 && due->p <= MOST && due->q >= 1 && due->q <= MOST && due->grain >= 1 &&
+           due->grain <= MOST / due->p && due->end >= due->offset;
+}
+
+static uint64_t clamp(wide value)
+{
+    return value < 0 ? 0 : value > (wide)UINT64_MAX ? UINT64_MAX : (uint64_t)value;
+}
+
+uint64_t weiri_due_at(const weiri_due *due, uint64_t n, bool ended)
+{
+    if (due->p == due->q && due->grain == 1) { /* most units; a 128-bit division takes 10 ns */
+        return clamp((wide)n + (ended ? due->end : due->offset) / (int64_t)due->p);
+    }
+    wide at = (wide)n * due->q + (ended ? due->end : due->offset);
+    if (at < 0) {
+        return 0;
+    }
+    if (ended) {
+        return clamp(at / due->p);
+    }
+    wide grains = at / ((wide)due->p * due->grain);
+    return clamp(grains * due->grain);
+}
+
+uint64_t weiri_due_inverse(const weiri_due *due, uint64_t frames)
+{
+    /* floor(x / P) <= f holds up to x = P (f + 1) - 1 */
+    wide grains = (wide)(frames / due->grain) + 1;
+    if (grains > (wide)1 << 63) {
+        return UINT64_MAX;
+    }
+    wide at = (wide)due->p * due->grain * grains - 1 - due->offset;
+    return at < 0 ? 0 : clamp(at / due->q);
+}
+
+uint64_t weiri_due_most(const weiri_due *due, uint64_t c)
+{
+    wide step = (wide)due->p * due->grain;
+    wide grains = ((wide)c * due->q + step - 1) / step;
+    return clamp(grains * due->grain);
+}
+
+uint64_t weiri_due_lag(const weiri_due *due)
+{
+    return weiri_due_inverse(due, 0);
+}
