@@ -27,6 +27,7 @@ static inline uint64_t weiri_little(const unsigned char *from, size_t bytes)
 }
 
 #define WEIRI_MAX_CHANNELS    (1u << 20) /* of a file; a header that claims more is malformed */
+#define WEIRI_MOST_SEGMENTS   (1u << 20) /* that are read back: 16 MiB of the recording's cache */
 #define WEIRI_MAX_SEGMENTS    64         /* entries of info.segments; the rest is counted */
 #define WEIRI_BLOCK_BYTES     (256u * 1024u)
 #define WEIRI_MAX_ANNOTATIONS 1024 /* of info.annotations; the rest is counted (M6) */
@@ -140,8 +141,8 @@ typedef struct weiri_reader {
     weir_segment *listed;               /* runs of rows, in order */
     size_t listed_count;                /* 0 = one run */
     uint64_t first_row;                 /* of the current segment within the file */
-    const weir_annotation *side_events;
-    size_t side_event_count;
+    weir_err side_err;                  /* its segments cannot all be kept: opening fails */
+    char side_why[256];                 /* and this is the detail */
 
     /* From the selection; in info.spec as well. */
     const uint32_t *picks; /* channels by number; NULL = all in order */

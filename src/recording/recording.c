@@ -269,11 +269,19 @@ static weir_err open_reader(weiri_reader *reader)
         reader->info.format = reader->format->info.name;
         err = reader->format->open(reader);
     }
+    if (err == WEIR_OK && reader->side_err != WEIR_OK) {
+        err = weiri_fail(reader->side_err, "%s", reader->side_why);
+    }
     if (err == WEIR_OK) {
         err = weiri_reader_select(reader);
     }
     if (err == WEIR_OK) {
         err = reader->format->layout(reader);
+    }
+    if (err == WEIR_OK && reader->info.annotations_left_out > 0) {
+        weiri_notice(&reader->notices, "annotations: the first %zu are kept, %llu are left out",
+                     reader->info.annotation_count,
+                     (unsigned long long)reader->info.annotations_left_out);
     }
     if (err == WEIR_OK) {
         err = state_unit(reader);
