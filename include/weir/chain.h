@@ -69,6 +69,9 @@ typedef struct weir_source_ops {
     weir_err (*read)(weir_source *source, void *rows, size_t capacity, weir_message *ret);
     /* Ends it. */
     void (*close)(weir_source *source);
+    /* Optional (NULL): `call` is called several times a second while a read waits for input; what it returns
+     * other than WEIR_OK ends that read. */
+    void (*idle)(weir_source *source, weir_err (*call)(void *user), void *user);
 } weir_source_ops;
 
 struct weir_source {
@@ -89,7 +92,8 @@ typedef struct weir_sink_ops {
     weir_err (*write)(weir_sink *sink, const weir_message *block);
     /* Makes what was written so far readable by others. Called each second. */
     weir_err (*flush)(weir_sink *sink);
-    /* Completes the output and gives it its name. Once. Not called after an error. */
+    /* Completes the output and gives it its name. Once. Not called after an error, nor of a run that was
+     * interrupted: flush is then the last call before close. */
     weir_err (*finish)(weir_sink *sink);
     /* Ends it; what was not finished stays as NAME.part. */
     void (*close)(weir_sink *sink);
@@ -110,6 +114,7 @@ WEIR_API const weir_source_info *weir_source_info_get(weir_source *source);
 #define WEIR_UNSET (UINT64_MAX - 1)  /* not stated: environment, then default, decides (M8) */
 #define WEIR_TILE_AUTO 0u            /* from the size of the processor's L2 cache */
 #define WEIR_TILE_NONE UINT64_MAX    /* message-wise; needs longest_message */
+#define WEIR_THREADS_MAX 64u         /* of a chain */
 
 typedef struct weir_chain_options {
     size_t options_size;      /* sizeof(weir_chain_options) */
@@ -119,7 +124,7 @@ typedef struct weir_chain_options {
     uint64_t cache_limit;     /* bytes */
     uint64_t tile_frames;     /* WEIR_TILE_AUTO, WEIR_TILE_NONE or 1..2^24 */
     uint64_t longest_message; /* frames; for WEIR_TILE_NONE */
-    uint64_t threads;         /* 1 */
+    uint64_t threads;         /* 1; up to WEIR_THREADS_MAX */
     double gap_tolerance_s;   /* S4; NAN = not stated: 1 ms */
     const char *name;         /* of the chain's file, for messages; NULL = none */
     bool fuse;                /* true: neighbours go through a tile together; false: one by one. The
@@ -264,7 +269,7 @@ typedef struct weir_run_report {
 } weir_run_report;
 
 /* Runs a planned chain from source to sinks: start, read, push, flush each second, finish. After
- * WEIR_E_INTERRUPTED the outputs are finished too. *ret_report is written in every case. */
+ * WEIR_E_INTERRUPTED the outputs are flushed and stay NAME.part. *ret_report is written in every case. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_run(weir_chain *chain,
                                                 const weir_run_options *options,
                                                 weir_run_report *ret_report);

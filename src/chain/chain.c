@@ -11,7 +11,6 @@
 
 #define DEFAULT_CACHE_LIMIT     ((uint64_t)512 << 20)
 #define DEFAULT_GAP_TOLERANCE_S 1e-3
-#define MOST_THREADS            64
 #define MOST_NODES              1024
 #define MOST_TILE_FRAMES        ((uint64_t)1 << 24)
 
@@ -69,9 +68,9 @@ static weir_err options_resolve(weir_chain_options *options)
     if (isnan(options->gap_tolerance_s)) {
         options->gap_tolerance_s = DEFAULT_GAP_TOLERANCE_S;
     }
-    if (options->threads < 1 || options->threads > MOST_THREADS) {
-        return weiri_fail(WEIR_E_USAGE, "threads: %llu; allowed are 1 to %d",
-                          (unsigned long long)options->threads, MOST_THREADS);
+    if (options->threads < 1 || options->threads > WEIR_THREADS_MAX) {
+        return weiri_fail(WEIR_E_USAGE, "threads: %llu; allowed are 1 to %u",
+                          (unsigned long long)options->threads, WEIR_THREADS_MAX);
     }
     if (options->tile_frames > MOST_TILE_FRAMES && options->tile_frames != WEIR_TILE_NONE) {
         return weiri_fail(WEIR_E_USAGE, "tile: %llu frames; allowed are 1 to %llu, auto and none",
@@ -264,7 +263,7 @@ weir_err weir_chain_add(weir_chain *chain,
     static const weir_setting no_settings[] = {{.name = NULL}};
     if (err == WEIR_OK) {
         err = weiri_settings_read(ops->info.settings == NULL ? no_settings : ops->info.settings,
-                                  rest, rest_count, weiri_arena_memory(&chain->arena),
+                                  "on_gap", rest, rest_count, weiri_arena_memory(&chain->arena),
                                   &chain->notices, node->settings, node->marks, &wrong);
     }
     if (err != WEIR_OK) {

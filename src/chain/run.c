@@ -6,6 +6,7 @@
 #include "chain/chain.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <time.h>
 
 typedef struct run {
@@ -15,6 +16,7 @@ typedef struct run {
     weiri_mode mode;
     uint64_t left; /* of the message, frames */
     double started, flushed;
+    uint64_t flushed_frames; /* of the input, at the last flush */
 } run;
 
 static double now_s(void)
@@ -95,14 +97,17 @@ static weir_err one_tile(run *at, bool *ret_ended)
     return weiri_chain_drain(at->chain, &delivery);
 }
 
-/* Each second what was written is made readable; after each tile somebody may say stop. */
-static weir_err between_tiles(run *at)
+/* Each second what was written is made readable, also while the source has nothing; after each tile, and while it
+ * waits, somebody may say stop. */
+static weir_err between_tiles(void *user)
 {
+    run *at = user;
     weir_chain *chain = at->chain;
     double now = now_s();
     weir_err err = WEIR_OK;
-    if (now - at->flushed >= 1.0) {
+    if (now - at->flushed >= 1.0 && chain->frames_in != at->flushed_frames) {
         at->flushed = now;
+        at->flushed_frames = chain->frames_in;
         err = each_sink(chain, false);
     }
     if (err != WEIR_OK || at->options->progress == NULL) {
@@ -126,6 +131,11 @@ static weir_err run_tiles(run *at)
 {
     weir_err err = WEIR_OK;
     bool ended = false;
+    const weir_source_ops *source = at->chain->source->ops;
+    bool waits = source->ops_size > offsetof(weir_source_ops, idle) && source->idle != NULL;
+    if (waits) {
+        source->idle(at->chain->source, between_tiles, at);
+    }
     at->mode = weiri_mode_enter();
     while (err == WEIR_OK && !ended) {
         err = one_tile(at, &ended);
@@ -136,6 +146,9 @@ static weir_err run_tiles(run *at)
         }
     }
     weiri_mode_leave(at->mode);
+    if (waits) {
+        source->idle(at->chain->source, NULL, NULL);
+    }
     at->chain->ended = ended;
     return err;
 }
@@ -203,9 +216,10 @@ weir_chain_run(weir_chain *chain, const weir_run_options *options, weir_run_repo
     weir_err err = weiri_chain_start(chain);
     if (err == WEIR_OK) {
         err = run_tiles(&at);
+        /* What was interrupted keeps the name of a part: a file under its own name is whole. */
         if (err == WEIR_OK || err == WEIR_E_INTERRUPTED) {
-            weir_err finished = each_sink(chain, true);
-            err = finished == WEIR_OK ? err : finished;
+            weir_err ended = each_sink(chain, err == WEIR_OK);
+            err = ended == WEIR_OK ? err : ended;
         }
     }
     fill_report(&at);

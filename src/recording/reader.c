@@ -308,6 +308,13 @@ static void source_close(weir_source *source)
     weiri_arena_fini(&arena);
 }
 
+static void source_idle(weir_source *source, weir_err (*call)(void *user), void *user)
+{
+    weiri_reader *reader = (weiri_reader *)source;
+    reader->input.idle = call;
+    reader->input.idle_user = user;
+}
+
 const weir_source_ops weiri_reader_ops = {
     .ops_size = sizeof(weir_source_ops),
     .name = "recording",
@@ -316,6 +323,7 @@ const weir_source_ops weiri_reader_ops = {
     .start = source_start,
     .read = source_read,
     .close = source_close,
+    .idle = source_idle,
 };
 
 /* ---- helpers: rows ---------------------------------------------------------------------------------- */

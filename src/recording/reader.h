@@ -41,6 +41,9 @@ typedef struct weiri_input {
     uint64_t size;    /* WEIR_FRAMES_UNKNOWN of a pipe */
     uint64_t at;      /* of a pipe: bytes read so far */
     const char *name; /* for messages */
+    /* Called while a pipe is waited for; an error ends the wait. NULL = none. */
+    weir_err (*idle)(void *user);
+    void *idle_user;
 } weiri_input;
 
 /* WEIR_E_IO: cannot be opened; it is a folder. "-" is standard input. */

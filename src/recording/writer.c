@@ -172,6 +172,9 @@ static weir_err sink_start(weir_sink *sink,
         return begin(writer, source, chain);
     }
     writer->fd = open(writer->path, O_WRONLY | O_CLOEXEC);
+    if (writer->fd < 0 && errno == EINTR) {
+        return weiri_fail(WEIR_E_INTERRUPTED, "%s: interrupted while it was opened", writer->path);
+    }
     return writer->fd >= 0
                ? begin(writer, source, chain)
                : weiri_fail(WEIR_E_IO, "%s: cannot be opened: %s", writer->path, strerror(errno));
