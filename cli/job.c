@@ -296,6 +296,18 @@ static int open_sinks(cli_job *job)
     return 0;
 }
 
+/* Labels and lists of a recording are held within the limit too; where they do not fit, no plan can be made. */
+static int fail_open(const cli_job *job, weir_err err)
+{
+    weir_cache_stats stats = {.stats_size = sizeof stats};
+    weir_cache_stats_read(weir_chain_cache(job->chain), &stats);
+    if ((err != WEIR_E_NOMEM && err != WEIR_E_LIMIT) || stats.refusals == 0)
+        return cli_fail_weir(err);
+    return cli_fail(weir_err_exit_status(WEIR_E_PLAN),
+                    "%s: what it says of its channels does not fit the memory limit: %s",
+                    job->input_path, weir_err_detail());
+}
+
 int cli_job_open(cli_job *job)
 {
     int status = open_lengths(job);
@@ -318,7 +330,7 @@ int cli_job_open(cli_job *job)
     job->input.recording.gap_tolerance_s = weir_chain_gap_tolerance(job->chain);
     err = weir_recording_open(job->input_path, &job->input.recording, &job->source);
     if (err != WEIR_OK)
-        return cli_fail_weir(err);
+        return fail_open(job, err);
     status = open_sinks(job);
     if (status != 0)
         return status;

@@ -83,6 +83,14 @@ static weir_err options_resolve(weir_chain_options *options)
     return WEIR_OK;
 }
 
+/* A chain that its limit refuses while it is built does not fit, as one whose plan does not. */
+static weir_err no_room(weir_cache *cache, const char *what)
+{
+    weir_cache_stats stats = {.stats_size = sizeof stats};
+    weir_cache_stats_read(cache, &stats);
+    return weiri_fail_prefix(stats.refusals > 0 ? WEIR_E_PLAN : WEIR_E_NOMEM, "%s: ", what);
+}
+
 weir_err weir_chain_create(const weir_chain_options *options, weir_chain **ret_chain)
 {
     weir_chain_options resolved = options == NULL ? weir_chain_options_default() : *options;
@@ -94,10 +102,11 @@ weir_err weir_chain_create(const weir_chain_options *options, weir_chain **ret_c
     cache_options.heap = resolved.heap;
     cache_options.policy = resolved.policy;
     cache_options.cache_limit = resolved.cache_limit;
+    cache_options.memory_limit = resolved.memory_limit; /* M2: from the first allocation on */
     weir_cache *cache = NULL;
     err = weir_cache_create(&cache_options, &cache);
     if (err != WEIR_OK) {
-        return err;
+        return err == WEIR_E_LIMIT ? WEIR_E_PLAN : err;
     }
     /* The chain itself lies in its own arena, so that it is counted as well. */
     weiri_arena arena;
@@ -108,9 +117,10 @@ weir_err weir_chain_create(const weir_chain_options *options, weir_chain **ret_c
         name = weiri_arena_text(&arena, resolved.name);
     }
     if (name == NULL) {
+        err = no_room(cache, "a chain");
         weiri_arena_fini(&arena);
         weir_cache_destroy(cache);
-        return weiri_fail_prefix(WEIR_E_NOMEM, "a chain: ");
+        return err;
     }
     chain->options = resolved;
     chain->options.name = name[0] == '\0' ? NULL : name;
@@ -244,14 +254,14 @@ weir_err weir_chain_add(weir_chain *chain,
     weiri_node *node = weiri_arena_get(&chain->arena, sizeof *node);
     weir_value *rest = weiri_arena_get(&chain->arena, (setting_count + 1) * sizeof *rest);
     if (node == NULL || rest == NULL) {
-        return weiri_fail_prefix(WEIR_E_NOMEM, "%s: ", unit);
+        return no_room(chain->cache, unit);
     }
     node->ops = ops;
     node->parent = parent;
     node->marks = weiri_arena_get(&chain->arena, (rows + 1) * sizeof *node->marks);
     node->settings = weiri_arena_get(&chain->arena, ops->settings_bytes + 1);
     if (node->marks == NULL || node->settings == NULL) {
-        return weiri_fail_prefix(WEIR_E_NOMEM, "%s: ", unit);
+        return no_room(chain->cache, unit);
     }
     if (mark != NULL) {
         node->mark.line = mark->line;
@@ -265,6 +275,9 @@ weir_err weir_chain_add(weir_chain *chain,
         err = weiri_settings_read(ops->info.settings == NULL ? no_settings : ops->info.settings,
                                   "on_gap", rest, rest_count, weiri_arena_memory(&chain->arena),
                                   &chain->notices, node->settings, node->marks, &wrong);
+    }
+    if (err == WEIR_E_NOMEM) {
+        err = no_room(chain->cache, "its settings");
     }
     if (err != WEIR_OK) {
         return fail_at(chain, unit, wrong != NULL ? wrong : mark, err);
@@ -295,7 +308,7 @@ weir_err weir_chain_output(weir_chain *chain, int node, const char *name)
     weiri_output *output = weiri_arena_get(&chain->arena, sizeof *output);
     const char *copy = weiri_arena_text(&chain->arena, name);
     if (output == NULL || copy == NULL) {
-        return weiri_fail_prefix(WEIR_E_NOMEM, "output %s: ", name);
+        return no_room(chain->cache, "an output");
     }
     output->node = node;
     output->name = copy;
@@ -310,7 +323,7 @@ weir_err weir_chain_set_text(weir_chain *chain, const char *text)
 {
     const char *copy = weiri_arena_text(&chain->arena, text);
     if (copy == NULL) {
-        return weiri_fail_prefix(WEIR_E_NOMEM, "the chain's text: ");
+        return no_room(chain->cache, "the chain's text");
     }
     chain->text = copy;
     return WEIR_OK;

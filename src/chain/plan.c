@@ -384,8 +384,9 @@ static weir_err plan_for(weir_chain *chain,
     weiri_chain_unplan(chain);
     chain->input = *input;
     chain->source = source;
-    weir_err err = WEIR_OK;
-    if (sink_count > 0) {
+    /* A plan that does not fit is stated all the same: its own tables may go beyond, until the start. */
+    weir_err err = weir_cache_limit_held(chain->cache, WEIR_NO_LIMIT);
+    if (err == WEIR_OK && sink_count > 0) {
         chain->sinks = weiri_arena_get(&chain->plan_arena, sink_count * sizeof(weir_sink *));
         err = chain->sinks == NULL ? weiri_fail_prefix(WEIR_E_NOMEM, "outputs: ") : WEIR_OK;
         for (size_t i = 0; err == WEIR_OK && i < sink_count; i++) {
