@@ -8,6 +8,7 @@
  */
 #include "chain/chain.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -394,7 +395,10 @@ static weir_err plan_for(weir_chain *chain,
         }
     }
     if (err == WEIR_OK) {
+        fenv_t callers; /* no traps of the caller's in designs of filters (S6) */
+        feholdexcept(&callers);
         err = plan_all(chain);
+        fesetenv(&callers);
     }
     if (err == WEIR_OK && sink_count > 0 && sink_count != (size_t)chain->exit_count) {
         err = weiri_fail(WEIR_E_USAGE, "%zu sinks for %d outputs of the chain", sink_count,

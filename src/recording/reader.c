@@ -3,6 +3,7 @@
  * reader.c: what makes a format a source: position, segments, the loop that fills a tile, and the two
  * ways in which most formats lie: row by row, and column by column.
  */
+#include <fenv.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -260,7 +261,7 @@ static weir_err read_some(weiri_reader *reader, void *rows, size_t frames, size_
     return WEIR_OK;
 }
 
-static weir_err source_read(weir_source *source, void *rows, size_t capacity, weir_message *ret)
+static weir_err fill(weir_source *source, void *rows, size_t capacity, weir_message *ret)
 {
     weiri_reader *reader = (weiri_reader *)source;
     size_t frame_bytes = (size_t)weir_spec_frame_bytes(&reader->info.spec);
@@ -294,6 +295,16 @@ static weir_err source_read(weir_source *source, void *rows, size_t capacity, we
     }
     *ret = message;
     return WEIR_OK;
+}
+
+/* S6: a value that is too large for its dtype is inf, also for a caller whose arithmetic traps. */
+static weir_err source_read(weir_source *source, void *rows, size_t capacity, weir_message *ret)
+{
+    fenv_t callers;
+    feholdexcept(&callers);
+    weir_err err = fill(source, rows, capacity, ret);
+    fesetenv(&callers);
+    return err;
 }
 
 static void source_close(weir_source *source)

@@ -2,6 +2,7 @@
  *
  * recording.c: which format a path is of, and opening it. Knows no format but through formats.def.
  */
+#include <fenv.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -326,7 +327,10 @@ weir_err weir_recording_open(const char *path,
     reader->inner = 1;
     reader->segments = segments;
     reader->info.segments = segments;
+    fenv_t callers; /* S6 */
+    feholdexcept(&callers);
     err = open_reader(reader);
+    fesetenv(&callers);
     reader->options = NULL;
     if (err != WEIR_OK) {
         reader->source.ops->close(&reader->source);
