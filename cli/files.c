@@ -59,8 +59,11 @@ void cli_files_read(cli_files *files, const char *path, const char *what)
 void cli_files_recording(cli_files *files, const char *path)
 {
     cli_files_read(files, path, "the input");
-    for (const char *at = strstr(path, ":/"); at != NULL; at = strstr(at + 1, ":/"))
+    for (const char *at = strstr(path, ":/"); at != NULL; at = strstr(at + 1, ":/")) {
         add(files, cli_text("%.*s", (int)(at - path), path), path, "the input", false);
+        add(files, cli_text("%.*s.json", (int)(at - path), path), path,
+            "the side file of the input", false);
+    }
     size_t length = strlen(path);
     add(files, cli_text("%s.json", path), path, "the side file of the input", false);
     if (length > 5 && strcmp(path + length - 5, ".part") == 0)

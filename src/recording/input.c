@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,22 +70,38 @@ static weir_err failed(const weiri_input *input, uint64_t offset)
                       (unsigned long long)offset, strerror(errno));
 }
 
-/* read(), but a pipe that says nothing lets others work meanwhile: outputs are made readable each second. */
-static weir_err read_some(weiri_input *input, void *to, size_t bytes, size_t *ret_bytes)
+/* Waits for a pipe that says nothing, and lets others work meanwhile: outputs are made readable each second. */
+static weir_err wait_for(weiri_input *input)
 {
     struct pollfd ready = {.fd = input->fd, .events = POLLIN};
-    while (input->idle != NULL) {
-        int count = poll(&ready, 1, IDLE_MS);
+    for (;;) {
+        int count = poll(&ready, 1, input->idle != NULL ? IDLE_MS : -1);
         if (count < 0 && errno == EINTR) {
             return failed(input, input->at);
         }
         if (count != 0) {
-            break; /* there is something, or read() says what is wrong */
+            return WEIR_OK; /* there is something, or read() says what is wrong */
         }
         weir_err err = input->idle(input->idle_user);
         if (err != WEIR_OK) {
             return err;
         }
+    }
+}
+
+/* read(), which takes whole units where more than one is there: what is whole is not held back until the rest of
+ * the next one comes. `missing`: bytes to the end of the unit that is begun. */
+static weir_err read_some(
+    weiri_input *input, void *to, size_t bytes, size_t missing, size_t unit, size_t *ret_bytes)
+{
+    int there = 0;
+    weir_err err = wait_for(input);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    if (ioctl(input->fd, FIONREAD, &there) == 0 && there > 0 && (size_t)there >= missing) {
+        size_t whole = ((size_t)there - missing) / unit * unit + missing;
+        bytes = whole < bytes ? whole : bytes;
     }
     ssize_t got = read(input->fd, to, bytes);
     if (got < 0) {
@@ -102,7 +119,7 @@ static weir_err skip(weiri_input *input, uint64_t offset, bool *ret_there)
         uint64_t rest = offset - input->at;
         size_t got = 0;
         weir_err err =
-            read_some(input, waste, rest < sizeof waste ? (size_t)rest : sizeof waste, &got);
+            read_some(input, waste, rest < sizeof waste ? (size_t)rest : sizeof waste, 1, 1, &got);
         if (err != WEIR_OK) {
             return err;
         }
@@ -131,7 +148,7 @@ static weir_err read_pipe(weiri_input *input,
     size_t want = bytes;
     while (there && have < want) {
         size_t got = 0;
-        err = read_some(input, to + have, want - have, &got);
+        err = read_some(input, to + have, want - have, unit - have % unit, unit, &got);
         if (err != WEIR_OK) {
             return err;
         }

@@ -297,13 +297,31 @@ static weir_err fill(weir_source *source, void *rows, size_t capacity, weir_mess
     return WEIR_OK;
 }
 
+/* Times are nanoseconds in 64 bits: 292 years to either side. */
+static weir_err check_time(const weiri_reader *reader, const weir_message *message)
+{
+    double last = (double)message->first_index + (double)message->frames;
+    double end_s = (double)message->segment_start_ns * 1e-9 + last / reader->info.spec.rate_hz;
+    return end_s < 9.22e9
+               ? WEIR_OK
+               : weiri_fail(WEIR_E_RECORDING,
+                            "%s: frame %.0f is %.0f years after the start; times up to "
+                            "292 years are allowed: is the rate, %g Hz, right?",
+                            reader->path, last, end_s / 31557600.0, reader->info.spec.rate_hz);
+}
+
 /* S6: a value that is too large for its dtype is inf, also for a caller whose arithmetic traps. */
 static weir_err source_read(weir_source *source, void *rows, size_t capacity, weir_message *ret)
 {
     fenv_t callers;
     feholdexcept(&callers);
-    weir_err err = fill(source, rows, capacity, ret);
+    weir_message message;
+    weir_err err = fill(source, rows, capacity, &message);
+    err = err == WEIR_OK ? check_time((const weiri_reader *)source, &message) : err;
     fesetenv(&callers);
+    if (err == WEIR_OK) {
+        *ret = message;
+    }
     return err;
 }
 
