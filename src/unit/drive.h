@@ -95,8 +95,8 @@ static inline weir_err drive_open(const char *name,
                                 .frames_per_output = 1.0,
                                 .memory = memory,
                                 .notices = &d->notices};
-    err = weiri_settings_read(d->unit.ops->info.settings, settings, count, memory, &d->notices,
-                              d->settings, NULL, NULL);
+    err = weiri_settings_read(d->unit.ops->info.settings, NULL, settings, count, memory,
+                              &d->notices, d->settings, NULL, NULL);
     if (err == WEIR_OK) {
         err = d->unit.ops->plan(d->settings, &d->plan);
     }
