@@ -7,9 +7,9 @@
  *
  * Time (S3, S4) is kept here and nowhere else: units know neither rate nor index.
  */
+#include "base/decimal.h"
 #include "chain/chain.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ---- time ----------------------------------------------------------------------------------------- */
@@ -58,7 +58,8 @@ void weiri_chain_feed(weir_chain *chain, const weir_message *message)
         int64_t index = message->first_index == WEIR_INDEX_NEXT ? 0 : message->first_index;
         /* A segment is counted from its first frame here, wherever the input's count begins. */
         chain->segment_start_ns =
-            message->segment_start_ns + llround((double)index / chain->input.rate_hz * 1e9);
+            weiri_ns_sum(message->segment_start_ns,
+                         weiri_frames_ns(index, weiri_fraction_of(chain->input.rate_hz)));
         chain->segment = chain->segments++;
         chain->segment_in = message->segment;
         chain->index_in = index;

@@ -145,11 +145,13 @@ static void check_stream(const weir_spec *spec,
     assert_int_equal(drive_open("binned_aggregate", spec, s.values, given, &d), WEIR_OK);
     void *data = drive_signal(spec, frames, 0.25, missing, random);
     drive_output o = drive_cuts(d, data, frames, random);
-    double length = fractional ? duration * spec->rate_hz : floor(duration * spec->rate_hz);
-    assert_true(d->plan.frames_per_output == length);
+    /* In 10^-7 frames, of durations in 0.1 us: whole numbers, so S3 is exact. */
+    size_t unit = 10000000, length = (size_t)(lround(duration * 1e7) * lround(spec->rate_hz));
+    length -= fractional ? 0 : length % unit;
+    drive_near(d->plan.frames_per_output, (double)length * 1e-7, 0, 1e-12, "length");
     size_t bins = 0;
     for (;; bins++) {
-        size_t from = (size_t)((double)bins * length), to = (size_t)((double)(bins + 1) * length);
+        size_t from = bins * length / unit, to = (bins + 1) * length / unit;
         if (to > frames) {
             break;
         }
@@ -280,9 +282,8 @@ static void edges_do_not_drift(void **state)
         rising[i] = (float)i;
     }
     uint64_t position = 0;
-    double length = 0.0001 * 30012.0;
     for (uint64_t bin = 0; bin < 3000000; bin++) {
-        uint64_t end = (uint64_t)((double)(bin + 1) * length);
+        uint64_t end = (bin + 1) * 30012 / 10000;
         size_t frames = (size_t)(end - position), taken = 0, made = 0;
         weiri_tile in = {.data = rising, .frames = frames - 1}, out = {.data = found, .frames = 1};
         d->unit.ops->process(&d->unit, &in, &taken, &out, &made);
@@ -295,6 +296,42 @@ static void edges_do_not_drift(void **state)
     }
     assert_int_equal(d->unit.ops->unfinished(&d->unit), 0);
     drive_close(d);
+}
+
+/* S3: lengths that binary arithmetic makes too short. */
+static void lengths_are_decimals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *duration;
+        double rate_hz;
+        uint64_t ten; /* frames of ten bins */
+    } cases[] = {{"9 ms", 25000, 2250}, {"33.3 ms", 20000, 6660}, {"290 ms", 100, 290},
+                 {"43 ms", 5000, 2150}, {"1001 ms", 1000, 10010}, {"350 ms", 44100, 154350}};
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
+        uint64_t ten = cases[i / 2].ten;
+        weir_value given[] = {weir_text("bin_duration", cases[i / 2].duration),
+                              weir_text("fractional", i % 2 ? "true" : "false"),
+                              weir_text("operation", "sum")};
+        weir_spec spec = weir_spec_make(WEIR_F32, cases[i / 2].rate_hz, 1, NULL, NULL);
+        drive *d = NULL;
+        assert_int_equal(drive_open("binned_aggregate", &spec, given, 3, &d), WEIR_OK);
+        float *ones = malloc(ten * sizeof *ones), sums[11];
+        assert_non_null(ones);
+        for (size_t k = 0; k < ten; k++) {
+            ones[k] = 1;
+        }
+        size_t taken = 0, made = 0;
+        weiri_tile in = {.data = ones, .frames = ten}, out = {.data = sums, .frames = 11};
+        d->unit.ops->process(&d->unit, &in, &taken, &out, &made);
+        assert_int_equal(taken, ten);
+        assert_int_equal(made, 10);
+        for (size_t k = 0; k < made; k++) {
+            assert_true(sums[k] == (float)(ten / 10));
+        }
+        free(ones);
+        drive_close(d);
+    }
 }
 
 /* One operation and a list of one differ in shape, as in the reference. */
@@ -398,6 +435,7 @@ int main(void)
         cmocka_unit_test(clean_channels_are_bit_equal),
         cmocka_unit_test(std_is_sound_on_an_offset),
         cmocka_unit_test(edges_do_not_drift),
+        cmocka_unit_test(lengths_are_decimals),
         cmocka_unit_test(a_list_adds_a_dimension),
         cmocka_unit_test(only_a_median_keeps_samples),
         cmocka_unit_test(mistakes_are_named),

@@ -2,6 +2,7 @@
  *
  * downsample.c: every factor-th frame, the first one included. No filter: that is decimate.
  */
+#include "base/decimal.h"
 #include "kernel/kernel.h"
 #include "unit/unit.h"
 
@@ -35,7 +36,8 @@ static const weir_setting table[] = {
      .min = 1e-9,
      .max = 1e9,
      .offset = offsetof(downsample_settings, target_rate_hz),
-     .help = "the rate that is wanted: the nearest above it by a whole factor is taken"},
+     .help = "target rate, rounded up to input rate / integer; 30 kHz to 10 kHz is every 3rd frame "
+             "(ezmsg-sigproc: every 2nd)"},
     {.name = "factor",
      .type = WEIR_SETTING_INTEGER,
      .preset = "null",
@@ -47,15 +49,15 @@ static const weir_setting table[] = {
     {.name = NULL},
 };
 
-/* rate / target in one division: where the ratio is a whole number it comes out as that number. The
- * reference divides twice and takes 2 for 30 kHz to 10 kHz. */
 static uint64_t factor_of(const downsample_settings *set, double rate_hz)
 {
     if (set->factor != INT64_MIN) {
         return (uint64_t)set->factor;
     }
-    double ratio = isnan(set->target_rate_hz) ? 1.0 : floor(rate_hz / set->target_rate_hz);
-    return ratio < 1.0 ? 1 : ratio > MOST_FRAMES ? (uint64_t)MOST_FRAMES : (uint64_t)ratio;
+    uint64_t most = (uint64_t)MOST_FRAMES;
+    uint64_t factor =
+        isnan(set->target_rate_hz) ? 1 : weiri_decimation(rate_hz, set->target_rate_hz);
+    return factor < most ? factor : most;
 }
 
 static weir_err plan_downsample(const void *settings, weiri_unit_plan *plan)

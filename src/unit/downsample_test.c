@@ -40,9 +40,17 @@ static void every_nth_frame_is_kept(void **state)
 static void a_rate_becomes_a_factor(void **state)
 {
     (void)state;
-    static const double cases[][3] = {{30000, 1000, 30}, {30000, 10000, 3}, {30000, 2500, 12},
-                                      {25000, 1, 25000}, {30012, 1000, 30}, {128, 100, 1},
-                                      {128, 60, 2},      {128, 400, 1},     {44100, 11025, 4}};
+    static const double cases[][3] = {{30000, 1000, 30},
+                                      {30000, 10000, 3},
+                                      {30000, 2500, 12},
+                                      {25000, 1, 25000},
+                                      {30012, 1000, 30},
+                                      {128, 100, 1},
+                                      {128, 60, 2},
+                                      {128, 400, 1},
+                                      {44100, 11025, 4},
+                                      {0.3, 0.1, 3},
+                                      {100, 9.090909090909092, 11}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         weir_spec spec = weir_spec_make(WEIR_F32, cases[i][0], 3, NULL, NULL);
         weir_value given = weir_number("target_rate", cases[i][1]);

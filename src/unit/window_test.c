@@ -111,6 +111,30 @@ static void axes_follow_the_reference(void **state)
     }
 }
 
+/* S3: durations that binary arithmetic makes too short, and frames / rate as a program computes it. */
+static void durations_are_decimals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *duration;
+        double rate_hz;
+        uint64_t frames;
+    } cases[] = {{"9 ms", 25000, 225},     {"33.3 ms", 20000, 666},
+                 {"700 ms", 44100, 30870}, {"1001 ms", 1000, 1001},
+                 {"0.043", 5000, 215},     {"290 ms", 100, 29},
+                 {"3 s", 1.0 / 3.0, 1},    {"0.006575963718820862", 44100, 290}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        weir_spec spec = weir_spec_make(WEIR_F32, cases[i].rate_hz, 1, NULL, NULL);
+        weir_value given[] = {weir_text("window_dur", cases[i].duration),
+                              weir_text("window_shift", cases[i].duration)};
+        drive *d = NULL;
+        assert_int_equal(drive_open("window", &spec, given, 2, &d), WEIR_OK);
+        assert_int_equal(d->plan.out.dims[1].size, cases[i].frames);
+        assert_true(d->plan.frames_per_output == (double)cases[i].frames);
+        drive_close(d);
+    }
+}
+
 static void a_name_that_is_there_is_not_taken(void **state)
 {
     (void)state;
@@ -194,6 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_hold_the_frames_they_should),
         cmocka_unit_test(axes_follow_the_reference),
+        cmocka_unit_test(durations_are_decimals),
         cmocka_unit_test(a_name_that_is_there_is_not_taken),
         cmocka_unit_test(an_output_of_15000_times_the_input_streams),
         cmocka_unit_test(mistakes_are_named),
