@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * drive.h: for tests of units alone: plans one as a chain does, and puts a signal through in pieces of
- * any length, with room for any number of frames. What a unit was given is overwritten after each call
- * (S7), and what it may not write to is guarded. No chain, no cache.
+ * drive.h: for tests of units alone: plans a unit and runs it as a chain does, without chain and cache.
+ * Each call gets guarded copies of the frames, which are overwritten afterwards (S7), a guarded output and
+ * scratch filled with garbage, and constants and state at another address than the call before. How many
+ * frames a call consumes and produces is the chain's arithmetic on `due`.
+ *
+ * drive_cuts is the test of the contract that every unit's own test calls: whole, in pieces, in place, by
+ * blocks of channels and after a reset, the output and the counts must be the same.
  */
 #ifndef WEIRI_DRIVE_H
 #define WEIRI_DRIVE_H
@@ -19,18 +23,45 @@
 
 #include <cmocka.h>
 
-typedef struct drive_block {
-    struct drive_block *next;
+enum { DRIVE_FIELDS = 16, DRIVE_GUARD = 64 };
+
+/* Guarded memory: a multiple of 64 from `offset` on. */
+typedef struct drive_memory {
+    unsigned char *base, *at;
+    size_t bytes;
+} drive_memory;
+
+/* Some or all channels, with state and place. */
+typedef struct drive_part {
+    weiri_block block;
+    weir_spec in[WEIRI_INPUTS_MAX], out;
+    drive_memory fields[DRIVE_FIELDS];
+    void *state[DRIVE_FIELDS];
+    uint64_t consumed, produced;
+} drive_part;
+
+typedef struct drive_piece {
+    struct drive_piece *next;
     long double values[]; /* aligned for anything */
-} drive_block;
+} drive_piece;
 
 typedef struct drive {
-    weir_spec in;
+    const weiri_unit_ops *ops;
+    union {
+        weir_spec in; /* the first input */
+        weir_spec ins[WEIRI_INPUTS_MAX];
+    };
+    size_t inputs;
     weiri_unit_plan plan;
-    weiri_unit unit;
     weiri_notices notices;
     void *settings;
-    drive_block *blocks;
+    bool ends; /* set by a test: drive_run ends the segment after the last frame */
+
+    unsigned char *prepared; /* constants as prepare left them */
+    drive_memory constants;  /* what run sees */
+    drive_part whole;
+    weiri_block *block; /* of all channels */
+    drive_piece *pieces;
 } drive;
 
 /* Frames that came out, [frames x columns of plan.out]. */
@@ -39,26 +70,7 @@ typedef struct drive_output {
     size_t frames;
 } drive_output;
 
-static inline void *drive_get(void *user, size_t bytes)
-{
-    drive *d = user;
-    drive_block *block = calloc(1, sizeof *block + bytes + 1);
-    assert_non_null(block);
-    block->next = d->blocks;
-    d->blocks = block;
-    return block->values;
-}
-
-static inline void drive_close(drive *d)
-{
-    while (d->blocks != NULL) {
-        drive_block *next = d->blocks->next;
-        free(d->blocks);
-        d->blocks = next;
-    }
-    free(d->unit.state);
-    free(d);
-}
+/* ---- random numbers and memory ------------------------------------------------------------------- */
 
 static inline uint64_t drive_random(uint64_t *state, uint64_t below)
 {
@@ -76,147 +88,569 @@ static inline uint64_t drive_seed(void)
     return seed;
 }
 
-/* Reads settings and plans. On an error the drive is closed and *ret_drive is left as it was. */
+/* Another byte each time: what is not written differs between two runs. 0xff: NaN; the others: numbers. */
+static inline unsigned char drive_garbage(void)
+{
+    static const unsigned char bytes[] = {0xff, 0x5a, 0x01, 0x7e, 0x83, 0x3c, 0xc3};
+    static size_t next;
+    return bytes[next++ % sizeof bytes];
+}
+
+static inline drive_memory drive_memory_get(size_t bytes, size_t offset)
+{
+    size_t room = (bytes + offset + 63) / 64 * 64 + 2 * DRIVE_GUARD;
+    drive_memory memory = {.base = aligned_alloc(64, room), .bytes = bytes};
+    assert_non_null(memory.base);
+    memset(memory.base, 0xa5, room);
+    memory.at = memory.base + DRIVE_GUARD + offset;
+    memset(memory.at, drive_garbage(), bytes);
+    return memory;
+}
+
+static inline void drive_memory_check(const drive_memory *memory, const char *what)
+{
+    bool good = true;
+    for (const unsigned char *p = memory->base; p < memory->at; p++) {
+        good = good && *p == 0xa5;
+    }
+    for (int i = 0; i < DRIVE_GUARD; i++) {
+        good = good && memory->at[memory->bytes + i] == 0xa5;
+    }
+    if (!good) {
+        fail_msg("the unit wrote outside %s", what);
+    }
+}
+
+static inline void drive_memory_free(drive_memory *memory, const char *what)
+{
+    if (memory->base != NULL) {
+        drive_memory_check(memory, what);
+        memset(memory->at, 0xff, memory->bytes);
+        free(memory->base);
+    }
+    *memory = (drive_memory){0};
+}
+
+/* The same content at another address. */
+static inline void drive_memory_move(drive_memory *memory, const char *what)
+{
+    drive_memory moved = drive_memory_get(memory->bytes, 0);
+    memcpy(moved.at, memory->at, memory->bytes);
+    drive_memory_free(memory, what);
+    *memory = moved;
+}
+
+static inline void *drive_get(void *user, size_t bytes)
+{
+    drive *d = user;
+    drive_piece *piece = calloc(1, sizeof *piece + bytes + 1);
+    assert_non_null(piece);
+    piece->next = d->pieces;
+    d->pieces = piece;
+    return piece->values;
+}
+
+/* ---- blocks of channels --------------------------------------------------------------------------- */
+
+/* The spec of some of the channels. */
+static inline weir_spec drive_part_spec(const weir_spec *spec, uint64_t first, uint64_t channels)
+{
+    weir_spec part = *spec;
+    int dim = weir_spec_dim(spec, "ch");
+    if (dim > 0 && channels < spec->dims[dim].size) {
+        weir_axis *axis = &part.dims[dim];
+        axis->size = channels;
+        axis->labels = axis->labels == NULL ? NULL : axis->labels + first;
+        axis->values = axis->values == NULL ? NULL : axis->values + first;
+        axis->start += (double)first * axis->step;
+        part.units = part.units == NULL ? NULL : part.units + first;
+    }
+    return part;
+}
+
+static inline uint64_t drive_channels(const drive *d)
+{
+    int dim = weir_spec_dim(&d->in, "ch");
+    return dim > 0 ? d->in.dims[dim].size : 1;
+}
+
+/* As before the first frame: state is garbage and then reset; place and counts are 0. */
+static inline void drive_part_reset(drive *d, drive_part *part)
+{
+    drive_memory_move(&d->constants, "its constants");
+    part->block.constants = d->constants.at;
+    for (size_t i = 0; i < d->plan.field_count; i++) {
+        memset(part->fields[i].at, drive_garbage(), part->fields[i].bytes);
+    }
+    if (d->ops->reset != NULL) {
+        d->ops->reset(&part->block);
+    }
+    part->consumed = part->produced = 0;
+    part->block.saturated = 0;
+    memset(part->block.missing, 0, (size_t)part->block.channels * sizeof *part->block.missing);
+}
+
+static inline void drive_part_open(drive *d, drive_part *part, uint64_t first, uint64_t channels)
+{
+    for (size_t i = 0; i < d->inputs; i++) {
+        part->in[i] = drive_part_spec(&d->ins[i], first, channels);
+    }
+    part->out = drive_part_spec(&d->plan.out, first, channels);
+    uint64_t columns = weir_spec_columns(&part->in[0]);
+    for (size_t i = 0; i < d->plan.field_count; i++) {
+        uint64_t bytes = weiri_field_bytes(&d->plan.fields[i], columns);
+        part->fields[i] = drive_memory_get((size_t)bytes, 0);
+        part->state[i] = part->fields[i].at;
+    }
+    part->block = (weiri_block){.ops = d->ops,
+                                .in = part->in,
+                                .out = &part->out,
+                                .first_channel = first,
+                                .channels = channels,
+                                .state = part->state,
+                                .missing = drive_get(d, (size_t)channels * sizeof(uint64_t))};
+    drive_part_reset(d, part);
+}
+
+static inline void drive_part_close(drive *d, drive_part *part)
+{
+    for (size_t i = 0; i < d->plan.field_count; i++) {
+        drive_memory_free(&part->fields[i], d->plan.fields[i].name);
+    }
+}
+
+/* Copies some channels' values of [frames x outer x channels x inner], `to` compact. */
+static inline unsigned char *drive_gather(const weir_spec *spec,
+                                          uint64_t first,
+                                          uint64_t channels,
+                                          const unsigned char *rows,
+                                          size_t frames)
+{
+    weiri_split split = weiri_spec_channels(spec);
+    size_t entry = (size_t)split.inner * weir_dtype_bytes(spec->dtype), some = (size_t)channels;
+    unsigned char *to = malloc(frames * (size_t)split.outer * some * entry + 1);
+    assert_non_null(to);
+    for (size_t i = 0; i < frames * (size_t)split.outer; i++) {
+        memcpy(to + i * some * entry, rows + (i * (size_t)split.size + (size_t)first) * entry,
+               some * entry);
+    }
+    return to;
+}
+
+/* ---- opening --------------------------------------------------------------------------------------- */
+
+static inline void drive_close(drive *d)
+{
+    drive_part_close(d, &d->whole);
+    drive_memory_free(&d->constants, "its constants");
+    while (d->pieces != NULL) {
+        drive_piece *next = d->pieces->next;
+        free(d->pieces);
+        d->pieces = next;
+    }
+    free(d);
+}
+
+/* Reads settings and plans into plan, whose strings and lists live as long as the drive. */
+static inline weir_err drive_plan(
+    drive *d, const weir_value *given, size_t count, void **ret_settings, weiri_unit_plan *plan)
+{
+    weiri_memory memory = {drive_get, d};
+    void *settings = drive_get(d, d->ops->settings_bytes);
+    *plan = (weiri_unit_plan){
+        .in = d->ins,
+        .inputs = d->inputs,
+        .out = d->in,
+        .due = WEIRI_DUE_SAME,
+        .columnwise = (d->ops->info.flags & WEIR_UNIT_COLUMNWISE) != 0,
+        .memory = memory,
+        .notices = &d->notices,
+    };
+    weir_err err = WEIR_OK;
+    if (d->ops->info.settings != NULL) {
+        err = weiri_settings_read(d->ops->info.settings, given, count, memory, &d->notices,
+                                  settings, NULL, NULL);
+    }
+    if (err == WEIR_OK) {
+        err = d->ops->plan(settings, plan);
+    }
+    if (err == WEIR_OK) {
+        const weiri_due *due = &plan->due;
+        plan->out.rate_hz = d->in.rate_hz * (double)due->q / (double)due->p;
+        plan->out.dims[0].step = due->p == due->q ? d->in.dims[0].step : 1.0 / plan->out.rate_hz;
+        *ret_settings = settings;
+    }
+    return err;
+}
+
+static inline unsigned char *
+drive_prepare(drive *d, const void *settings, const weiri_unit_plan *plan)
+{
+    drive_memory memory = drive_memory_get((size_t)plan->constant_bytes, 0);
+    memset(memory.at, 0, memory.bytes);
+    if (d->ops->prepare != NULL) {
+        d->ops->prepare(settings, plan, memory.at);
+    }
+    unsigned char *prepared = drive_get(d, memory.bytes);
+    memcpy(prepared, memory.at, memory.bytes);
+    drive_memory_free(&memory, "its constants");
+    return prepared;
+}
+
+/* Whether flags, due and fields of a unit go together. */
+static inline void drive_check_plan(const drive *d)
+{
+    const weiri_unit_plan *plan = &d->plan;
+    uint32_t flags = d->ops->info.flags;
+    bool same = weiri_due_is_same(&plan->due);
+    int in = weir_spec_dim(&d->in, "ch"), out = weir_spec_dim(&plan->out, "ch");
+    assert_true(weiri_due_check(&plan->due));
+    assert_int_equal(weir_spec_check(&plan->out), WEIR_OK);
+    assert_true(same || (flags & WEIR_UNIT_CHANGES_RATE) != 0);
+    assert_true(d->inputs == 1 || (flags & WEIR_UNIT_JOINS) != 0);
+    assert_true(plan->field_count <= DRIVE_FIELDS);
+    assert_true(plan->field_count == 0 || d->ops->reset != NULL);
+    assert_true(plan->field_count == 0 ||
+                (flags & (WEIR_UNIT_STATEFUL | WEIR_UNIT_CHANGES_RATE)) != 0);
+    assert_true(!plan->columnwise || in <= 0 ||
+                (out > 0 && plan->out.dims[out].size == d->in.dims[in].size));
+}
+
+/* A unit with several inputs. On an error the drive is closed and *ret_drive is left as it was. */
+static inline weir_err drive_open_all(const char *name,
+                                      const weir_spec *ins,
+                                      size_t inputs,
+                                      const weir_value *settings,
+                                      size_t count,
+                                      drive **ret_drive)
+{
+    drive *d = calloc(1, sizeof *d);
+    assert_non_null(d);
+    weir_err err = weiri_unit_find(name, &d->ops);
+    assert_int_equal(err, WEIR_OK);
+    assert_true(inputs >= 1 && inputs <= WEIRI_INPUTS_MAX);
+    memcpy(d->ins, ins, inputs * sizeof *ins);
+    d->inputs = inputs;
+    err = drive_plan(d, settings, count, &d->settings, &d->plan);
+    if (err != WEIR_OK) {
+        d->plan.field_count = 0;
+        drive_close(d);
+        return err;
+    }
+    drive_check_plan(d);
+    d->prepared = drive_prepare(d, d->settings, &d->plan);
+    d->constants = drive_memory_get((size_t)d->plan.constant_bytes, 0);
+    memcpy(d->constants.at, d->prepared, d->constants.bytes);
+    drive_part_open(d, &d->whole, 0, drive_channels(d));
+    d->block = &d->whole.block;
+    *ret_drive = d;
+    return WEIR_OK;
+}
+
 static inline weir_err drive_open(const char *name,
                                   const weir_spec *in,
                                   const weir_value *settings,
                                   size_t count,
                                   drive **ret_drive)
 {
-    drive *d = calloc(1, sizeof *d);
-    assert_non_null(d);
-    weiri_memory memory = {drive_get, d};
-    weir_err err = weiri_unit_find(name, &d->unit.ops);
-    assert_int_equal(err, WEIR_OK);
-    d->in = *in;
-    d->settings = drive_get(d, d->unit.ops->settings_bytes);
-    d->plan = (weiri_unit_plan){.in = &d->in,
-                                .out = *in,
-                                .frames_per_output = 1.0,
-                                .memory = memory,
-                                .notices = &d->notices};
-    err = weiri_settings_read(d->unit.ops->info.settings, settings, count, memory, &d->notices,
-                              d->settings, NULL, NULL);
-    if (err == WEIR_OK) {
-        err = d->unit.ops->plan(d->settings, &d->plan);
-    }
+    return drive_open_all(name, in, 1, settings, count, ret_drive);
+}
+
+static inline void drive_reset(drive *d)
+{
+    drive_part_reset(d, &d->whole);
+}
+
+/* Changes live settings between two frames; all settings are given anew. WEIR_E_CHAIN as plan says. */
+static inline weir_err drive_set(drive *d, const weir_value *settings, size_t count)
+{
+    weiri_unit_plan plan;
+    void *changed = NULL;
+    weir_err err = drive_plan(d, settings, count, &changed, &plan);
     if (err != WEIR_OK) {
-        drive_close(d);
         return err;
     }
-    int dim = weir_spec_dim(in, "ch");
-    size_t bytes = (size_t)weiri_round_up((size_t)d->plan.state_bytes, 64);
-    d->unit.settings = d->settings;
-    d->unit.in = &d->in;
-    d->unit.out = &d->plan.out;
-    d->unit.channels = dim > 0 ? in->dims[dim].size : 1;
-    d->unit.missing = drive_get(d, (size_t)d->unit.channels * sizeof *d->unit.missing);
-    d->unit.state = aligned_alloc(64, bytes + 64);
-    assert_non_null(d->unit.state);
-    memset(d->unit.state, 0, (size_t)d->plan.state_bytes);
-    memset((unsigned char *)d->unit.state + d->plan.state_bytes, 0xa5,
-           bytes + 64 - (size_t)d->plan.state_bytes);
-    if (d->unit.ops->init != NULL) {
-        d->unit.ops->init(&d->unit);
+    assert_int_equal(plan.constant_bytes, d->plan.constant_bytes);
+    assert_int_equal(plan.field_count, d->plan.field_count);
+    assert_int_equal(plan.scratch_bytes, d->plan.scratch_bytes);
+    assert_int_equal(plan.scratch_column_bytes, d->plan.scratch_column_bytes);
+    assert_memory_equal(&plan.due, &d->plan.due, sizeof plan.due);
+    for (size_t i = 0; i < plan.field_count; i++) {
+        assert_int_equal(plan.fields[i].rows, d->plan.fields[i].rows);
     }
-    *ret_drive = d;
+    drive_memory before = d->constants;
+    d->settings = changed;
+    d->plan = plan;
+    d->prepared = drive_prepare(d, changed, &plan);
+    d->constants = drive_memory_get((size_t)plan.constant_bytes, 0);
+    memcpy(d->constants.at, d->prepared, d->constants.bytes);
+    d->block->constants = d->constants.at;
+    if (d->ops->changed != NULL) {
+        d->ops->changed(d->block, before.at);
+    }
+    drive_memory_free(&before, "its constants");
     return WEIR_OK;
 }
 
-static inline void drive_guard(const drive *d)
+/* ---- running ---------------------------------------------------------------------------------------- */
+
+/* How many frames the next call consumes and produces, as the chain decides it. false: nothing to do. */
+static inline bool drive_decide(const weiri_due *due,
+                                const drive_part *part,
+                                size_t have,
+                                size_t room,
+                                bool ended,
+                                weiri_work *work)
 {
-    const unsigned char *end = (const unsigned char *)d->unit.state + d->plan.state_bytes;
-    for (int i = 0; i < 64; i++) {
-        assert_int_equal(end[i], 0xa5);
+    uint64_t n = part->consumed, m = part->produced, target = weiri_due_at(due, n, ended);
+    size_t consume = 0;
+    if (target <= m && !ended && have > 0) {
+        uint64_t most = weiri_due_inverse(due, m + room);
+        most = most > n ? most - n : 1;
+        consume = most < have ? (size_t)most : have;
+        target = weiri_due_at(due, n + consume, false);
     }
+    uint64_t produce = target > m ? target - m : 0;
+    produce = produce < room ? produce : room;
+    produce -= ended ? 0 : produce % due->grain;
+    work->consumed = n;
+    work->produced = m;
+    work->consume = consume;
+    work->produce = (size_t)produce;
+    return consume > 0 || produce > 0;
 }
 
-/* One call of process with copies of the frames and a room of its own, both guarded. */
-static inline void drive_call(drive *d,
-                              const unsigned char *rows,
-                              size_t frames,
-                              size_t room,
-                              size_t *ret_taken,
-                              drive_output *o)
+/* One call of run on copies of the first frames of `rows`, of which there are `have`; in_place: the output
+ * is where the input is. Returns the frames consumed; nothing consumed and produced: nothing to do. */
+static inline size_t drive_call(drive *d,
+                                drive_part *part,
+                                const unsigned char *const *rows,
+                                size_t have,
+                                size_t room,
+                                bool ended,
+                                bool in_place,
+                                drive_output *o)
 {
-    size_t in_bytes = (size_t)weir_spec_frame_bytes(&d->in);
-    size_t out_bytes = (size_t)weir_spec_frame_bytes(&d->plan.out);
-    unsigned char *from = malloc(frames * in_bytes + 1), *to = malloc(room * out_bytes + 1);
-    assert_true(from != NULL && to != NULL);
-    memcpy(from, rows, frames * in_bytes);
-    memset(to, 0x5a, room * out_bytes + 1);
-    weiri_tile in = {.data = from, .frames = frames}, out = {.data = to, .frames = room};
-    size_t taken = SIZE_MAX, made = SIZE_MAX;
-    d->unit.ops->process(&d->unit, &in, &taken, &out, &made);
-    assert_true(taken <= frames && made <= room);
-    assert_true(frames == 0 || room == 0 || taken + made > 0);
-    assert_int_equal(to[room * out_bytes], 0x5a);
-    drive_guard(d);
-    o->data = realloc(o->data, (o->frames + made) * out_bytes + 1);
+    weiri_work work = {0};
+    room = room < d->plan.due.grain ? (size_t)d->plan.due.grain : room;
+    if (!drive_decide(&d->plan.due, part, have, room, ended, &work)) {
+        return 0;
+    }
+    size_t columns = (size_t)weir_spec_columns(&part->in[0]);
+    size_t value = weir_dtype_bytes(part->out.dtype);
+    size_t bytes = work.produce * (size_t)weir_spec_frame_bytes(&part->out);
+    drive_memory in[WEIRI_INPUTS_MAX];
+    drive_memory out = drive_memory_get(bytes, value);
+    drive_memory scratch = drive_memory_get(
+        (size_t)(d->plan.scratch_bytes + d->plan.scratch_column_bytes * columns), 0);
+    for (size_t i = 0; i < d->inputs; i++) {
+        size_t given = work.consume * (size_t)weir_spec_frame_bytes(&part->in[i]);
+        in[i] = drive_memory_get(given, weir_dtype_bytes(part->in[i].dtype));
+        memcpy(in[i].at, rows[i], given);
+        work.in[i] = in[i].at;
+    }
+    for (size_t i = 0; i < d->plan.field_count; i++) {
+        drive_memory_move(&part->fields[i], d->plan.fields[i].name);
+        part->state[i] = part->fields[i].at;
+    }
+    work.out = in_place ? in[0].at : out.at;
+    work.scratch = scratch.at;
+    d->ops->run(&part->block, &work);
+    assert_memory_equal(d->constants.at, d->prepared, d->constants.bytes);
+    drive_memory_check(&d->constants, "its constants");
+    o->data = realloc(o->data, o->frames * (size_t)weir_spec_frame_bytes(&part->out) + bytes + 1);
     assert_non_null(o->data);
-    memcpy(o->data + o->frames * out_bytes, to, made * out_bytes);
-    o->frames += made;
-    memset(from, 0xff, frames * in_bytes);
-    free(from);
-    free(to);
-    *ret_taken = taken;
+    memcpy(o->data + o->frames * (size_t)weir_spec_frame_bytes(&part->out), work.out, bytes);
+    o->frames += work.produce;
+    for (size_t i = 0; i < d->inputs; i++) {
+        if (!(in_place && i == 0)) {
+            assert_memory_equal(in[i].at, rows[i], in[i].bytes);
+        }
+        drive_memory_free(&in[i], "its input");
+    }
+    drive_memory_free(&out, "its output");
+    drive_memory_free(&scratch, "its scratch");
+    part->consumed += work.consume;
+    part->produced += work.produce;
+    return work.consume;
 }
 
-/* Puts frames through, in pieces of up to `longest` frames (0 = all in one), with room for up to as many,
- * and fetches what is still to come. */
+/* Frames [compact] through a part, in pieces of up to `longest` (0 = all in one). */
+static inline drive_output drive_part_run(drive *d,
+                                          drive_part *part,
+                                          const unsigned char *const *data,
+                                          size_t frames,
+                                          size_t longest,
+                                          uint64_t *random,
+                                          bool in_place)
+{
+    drive_output o = {NULL, 0};
+    const weiri_due *due = &d->plan.due;
+    uint64_t all = weiri_due_at(due, part->consumed + frames, d->ends) + due->grain;
+    size_t at = 0;
+    while (at < frames || part->produced < weiri_due_at(due, part->consumed, d->ends)) {
+        bool ended =
+            d->ends && at == frames && part->produced >= weiri_due_at(due, part->consumed, false);
+        size_t piece = longest == 0 ? frames - at : (size_t)drive_random(random, longest + 1);
+        size_t room = longest == 0 ? (size_t)all : 1 + (size_t)drive_random(random, longest);
+        const unsigned char *rows[WEIRI_INPUTS_MAX];
+        for (size_t i = 0; i < d->inputs; i++) {
+            rows[i] = data[i] + at * (size_t)weir_spec_frame_bytes(&part->in[i]);
+        }
+        piece = piece < frames - at ? piece : frames - at;
+        at += drive_call(d, part, rows, piece, room, ended, in_place, &o);
+    }
+    return o;
+}
+
+/* From the place that the drive is at. random may be NULL where longest is 0. */
+static inline drive_output
+drive_run_all(drive *d, const void *const *data, size_t frames, size_t longest, uint64_t *random)
+{
+    const unsigned char *rows[WEIRI_INPUTS_MAX];
+    for (size_t i = 0; i < d->inputs; i++) {
+        rows[i] = data[i];
+    }
+    return drive_part_run(d, &d->whole, rows, frames, longest, random, false);
+}
+
 static inline drive_output
 drive_run(drive *d, const void *data, size_t frames, size_t longest, uint64_t *random)
 {
-    drive_output o = {NULL, 0};
-    size_t in_bytes = (size_t)weir_spec_frame_bytes(&d->in);
-    size_t at = 0, before;
-    while (at < frames) {
-        size_t piece = longest == 0 ? frames - at : (size_t)drive_random(random, longest + 1);
-        size_t room = longest == 0 ? frames + 64 : 1 + (size_t)drive_random(random, longest);
-        size_t taken = 0;
-        piece = piece < frames - at ? piece : frames - at;
-        drive_call(d, (const unsigned char *)data + at * in_bytes, piece, room, &taken, &o);
-        at += taken;
-    }
-    do {
-        size_t taken = 0;
-        before = o.frames;
-        drive_call(d, data, 0, 1, &taken, &o);
-    } while (o.frames > before);
-    return o;
+    return drive_run_all(d, &data, frames, longest, random);
 }
+
+/* ---- the contract ----------------------------------------------------------------------------------- */
+
+static inline void drive_same(const drive *d,
+                              const drive_part *part,
+                              const drive_output *o,
+                              const drive_output *expected,
+                              const uint64_t *missing,
+                              const char *how)
+{
+    size_t bytes = (size_t)weir_spec_frame_bytes(&part->out);
+    const weiri_block *block = &part->block;
+    if (o->frames != expected->frames) {
+        fail_msg("%s: %zu frames %s, %zu whole", d->ops->info.name, o->frames, how,
+                 expected->frames);
+    }
+    for (size_t i = 0; i < o->frames; i++) {
+        if (memcmp(o->data + i * bytes, expected->data + i * bytes, bytes) != 0) {
+            fail_msg("%s: frame %zu of %zu is another %s (channels %llu to %llu)",
+                     d->ops->info.name, i, o->frames, how, (unsigned long long)block->first_channel,
+                     (unsigned long long)(block->first_channel + block->channels) - 1);
+        }
+    }
+    if (memcmp(block->missing, missing, (size_t)block->channels * sizeof *missing) != 0) {
+        fail_msg("%s: other samples are missing %s", d->ops->info.name, how);
+    }
+}
+
+/* A block of the channels of a columnwise unit against the same channels of the whole. */
+static inline uint64_t drive_block(drive *d,
+                                   const void *const *data,
+                                   size_t frames,
+                                   uint64_t first,
+                                   uint64_t channels,
+                                   const drive_output *whole,
+                                   const uint64_t *missing,
+                                   uint64_t *random)
+{
+    drive_part part;
+    unsigned char *rows[WEIRI_INPUTS_MAX];
+    const unsigned char *given[WEIRI_INPUTS_MAX];
+    for (size_t i = 0; i < d->inputs; i++) {
+        given[i] = rows[i] = drive_gather(&d->ins[i], first, channels, data[i], frames);
+    }
+    drive_output expected = {
+        drive_gather(&d->plan.out, first, channels, whole->data, whole->frames), whole->frames};
+    drive_part_open(d, &part, first, channels);
+    drive_output o = drive_part_run(d, &part, given, frames, 100, random, false);
+    drive_same(d, &part, &o, &expected, missing + first, "in a block of channels");
+    uint64_t saturated = part.block.saturated;
+    drive_part_close(d, &part);
+    for (size_t i = 0; i < d->inputs; i++) {
+        free(rows[i]);
+    }
+    free(expected.data);
+    free(o.data);
+    d->block->constants = d->constants.at;
+    return saturated;
+}
+
+/* Divides the channels into blocks of random widths, or of `width`. */
+static inline void drive_blocks(drive *d,
+                                const void *const *data,
+                                size_t frames,
+                                uint64_t width,
+                                const drive_output *whole,
+                                const uint64_t *missing,
+                                uint64_t saturated,
+                                uint64_t *random)
+{
+    uint64_t all = drive_channels(d), sum = 0;
+    for (uint64_t first = 0, channels; first < all; first += channels) {
+        channels = width > 0 ? width : 1 + drive_random(random, all);
+        channels = channels < all - first ? channels : all - first;
+        sum += drive_block(d, data, frames, first, channels, whole, missing, random);
+    }
+    assert_int_equal(sum, saturated);
+}
+
+/* Runs the same signal in every way that the contract allows; returns the output of the whole run. The
+ * drive is at its first frame again afterwards; block->missing and block->saturated are those of one run. */
+static inline drive_output
+drive_cuts_all(drive *d, const void *const *data, size_t frames, uint64_t *random)
+{
+    static const size_t longest[] = {1, 2, 7, 50, 400};
+    const unsigned char *rows[WEIRI_INPUTS_MAX];
+    size_t counts = (size_t)d->block->channels * sizeof(uint64_t);
+    uint64_t *missing = malloc(counts);
+    assert_non_null(missing);
+    for (size_t i = 0; i < d->inputs; i++) {
+        rows[i] = data[i];
+    }
+    drive_reset(d);
+    drive_output whole = drive_run_all(d, data, frames, 0, random);
+    uint64_t saturated = d->block->saturated;
+    memcpy(missing, d->block->missing, counts);
+    for (size_t i = 0; i < sizeof longest / sizeof longest[0]; i++) {
+        drive_reset(d);
+        drive_output o = drive_run_all(d, data, frames, longest[i], random);
+        drive_same(d, &d->whole, &o, &whole, missing, "in pieces");
+        assert_int_equal(d->block->saturated, saturated);
+        free(o.data);
+    }
+    if ((d->ops->info.flags & WEIR_UNIT_IN_PLACE) != 0 && d->in.dtype == d->plan.out.dtype) {
+        drive_reset(d);
+        drive_output o = drive_part_run(d, &d->whole, rows, frames, 100, random, true);
+        drive_same(d, &d->whole, &o, &whole, missing, "in place");
+        free(o.data);
+    }
+    if (d->plan.columnwise && drive_channels(d) > 1) {
+        drive_blocks(d, data, frames, 0, &whole, missing, saturated, random);
+        drive_blocks(d, data, frames, 16, &whole, missing, saturated, random);
+    }
+    drive_reset(d);
+    memcpy(d->block->missing, missing, counts);
+    d->block->saturated = saturated;
+    free(missing);
+    return whole;
+}
+
+static inline drive_output drive_cuts(drive *d, const void *data, size_t frames, uint64_t *random)
+{
+    return drive_cuts_all(d, &data, frames, random);
+}
+
+/* ---- signals and values ------------------------------------------------------------------------------ */
 
 static inline double drive_value(const drive *d, const drive_output *o, size_t at)
 {
     assert_true(at < o->frames * (size_t)weir_spec_columns(&d->plan.out));
     return d->plan.out.dtype == WEIR_F32 ? (double)((const float *)(const void *)o->data)[at]
                                          : ((const double *)(const void *)o->data)[at];
-}
-
-/* Runs the same signal whole and in pieces of several lengths: the same bits (S1), also after a reset
- * (S9). Returns the output of the whole; the drive has no more state than after a reset. */
-static inline drive_output drive_cuts(drive *d, const void *data, size_t frames, uint64_t *random)
-{
-    static const size_t longest[] = {1, 2, 7, 50, 400};
-    size_t out_bytes = (size_t)weir_spec_frame_bytes(&d->plan.out);
-    drive_output whole = drive_run(d, data, frames, 0, random);
-    uint64_t left = d->unit.ops->unfinished != NULL ? d->unit.ops->unfinished(&d->unit) : 0;
-    for (size_t i = 0; i < sizeof longest / sizeof longest[0]; i++) {
-        if (d->unit.ops->reset != NULL) {
-            d->unit.ops->reset(&d->unit);
-        }
-        drive_output o = drive_run(d, data, frames, longest[i], random);
-        assert_int_equal(o.frames, whole.frames);
-        assert_memory_equal(o.data, whole.data, o.frames * out_bytes);
-        if (d->unit.ops->unfinished != NULL) {
-            assert_int_equal(d->unit.ops->unfinished(&d->unit), left);
-        }
-        free(o.data);
-    }
-    if (d->unit.ops->reset != NULL) {
-        d->unit.ops->reset(&d->unit);
-    }
-    return whole;
 }
 
 /* A signal of normal-like values about an offset, of the spec's type, a share of it missing. */
@@ -261,6 +695,50 @@ drive_near(double found, double expected, double rtol, double atol, const char *
         print_error("%s: %.17g found, %.17g expected\n", what, found, expected);
         fail();
     }
+}
+
+/* ---- settling ---------------------------------------------------------------------------------------- */
+
+static inline uint64_t drive_settle(const drive *d, double tolerance)
+{
+    return d->ops->settle != NULL     ? d->ops->settle(d->settings, &d->plan, tolerance)
+           : d->plan.field_count == 0 ? 0
+                                      : WEIRI_SETTLES_NEVER;
+}
+
+/* Two runs (f64) whose inputs differ by 1 at most before frame `before`: from settle() frames later on their
+ * outputs differ by at most the tolerance. Returns the largest difference one frame earlier, or 0. */
+static inline double drive_settles(drive *d, size_t before, double tolerance, uint64_t *random)
+{
+    uint64_t settle = drive_settle(d, tolerance);
+    size_t in_columns = (size_t)weir_spec_columns(&d->in);
+    size_t columns = (size_t)weir_spec_columns(&d->plan.out);
+    size_t frames = before + (size_t)settle + 300;
+    double worst = 0.0, earlier = 0.0;
+    assert_true(d->in.dtype == WEIR_F64 && settle != WEIRI_SETTLES_NEVER);
+    double *data = drive_signal(&d->in, frames, 0.0, 0.0, random);
+    drive_reset(d);
+    drive_output a = drive_run(d, data, frames, 0, NULL);
+    for (size_t i = 0; i < before * in_columns; i++) {
+        data[i] += i % 3 == 0 ? 1.0 : (double)drive_random(random, 1u << 20) * 0x1p-20;
+    }
+    drive_reset(d);
+    drive_output b = drive_run(d, data, frames, 0, NULL);
+    size_t from = (size_t)weiri_due_at(&d->plan.due, before + settle, false) * columns;
+    for (size_t i = 0; i < a.frames * columns; i++) {
+        double difference = fabs(drive_value(d, &a, i) - drive_value(d, &b, i));
+        worst = i >= from && difference > worst ? difference : worst;
+        earlier = i < from && i + columns >= from && difference > earlier ? difference : earlier;
+    }
+    if (!(worst <= tolerance + 1e-12)) {
+        fail_msg("%s: the outputs differ by %g, %llu frames later", d->ops->info.name, worst,
+                 (unsigned long long)settle);
+    }
+    free(a.data);
+    free(b.data);
+    free(data);
+    drive_reset(d);
+    return earlier;
 }
 
 #endif

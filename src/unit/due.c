@@ -26,8 +26,9 @@ static uint64_t clamp(wide value)
 
 uint64_t weiri_due_at(const weiri_due *due, uint64_t n, bool ended)
 {
-    if (due->p == due->q && due->grain == 1) { /* most units; a 128-bit division takes 10 ns */
-        return clamp((wide)n + (ended ? due->end : due->offset) / (int64_t)due->p);
+    if (due->p == 1 && due->q == 1 &&
+        due->grain == 1) { /* most units; a 128-bit division takes 10 ns */
+        return clamp((wide)n + (ended ? due->end : due->offset));
     }
     wide at = (wide)n * due->q + (ended ? due->end : due->offset);
     if (at < 0) {

@@ -27,6 +27,8 @@ const weir_unit_info *weir_unit_at(size_t number)
     return number < UNIT_COUNT ? &weiri_units[number]->info : NULL;
 }
 
+const weiri_unit_ops *const *weiri_units_of_test;
+
 weir_err weiri_unit_find(const char *name, const weiri_unit_ops **ret_ops)
 {
     const char *names[sizeof weiri_units / sizeof weiri_units[0]] = {NULL};
@@ -34,6 +36,13 @@ weir_err weiri_unit_find(const char *name, const weiri_unit_ops **ret_ops)
         names[i] = weiri_units[i]->info.name;
         if (strcmp(names[i], name) == 0) {
             *ret_ops = weiri_units[i];
+            return WEIR_OK;
+        }
+    }
+    for (const weiri_unit_ops *const *ops = weiri_units_of_test; ops != NULL && *ops != NULL;
+         ops++) {
+        if (strcmp((*ops)->info.name, name) == 0) {
+            *ret_ops = *ops;
             return WEIR_OK;
         }
     }
@@ -51,6 +60,50 @@ weir_err weir_unit_find(const char *name, const weir_unit_info **ret_info)
     }
     return err;
 }
+
+/* ---- fields of state ----------------------------------------------------------------------------- */
+
+weir_err weiri_plan_field(weiri_unit_plan *plan, weiri_field field)
+{
+    enum {
+        FIRST = 4
+    }; /* then doubled each time, so that the count says how many there is memory for */
+    size_t count = plan->field_count;
+    if (count == 0 || (count >= FIRST && (count & (count - 1)) == 0)) {
+        size_t more = count == 0 ? FIRST : 2 * count;
+        weiri_field *fields = plan->memory.get(plan->memory.user, more * sizeof *fields);
+        if (fields == NULL) {
+            return weiri_fail(WEIR_E_NOMEM, "no memory for %zu fields of state", more);
+        }
+        if (count > 0) {
+            memcpy(fields, plan->fields, count * sizeof *fields);
+        }
+        plan->fields = fields;
+    }
+    plan->fields[plan->field_count++] = field;
+    return WEIR_OK;
+}
+
+uint64_t weiri_field_bytes(const weiri_field *field, uint64_t columns)
+{
+    uint64_t lanes = field->lanes > 0 ? field->lanes : 1;
+    uint64_t entries = field->by_block ? 1 : columns / lanes + (columns % lanes > 0 ? 1 : 0);
+    bool fits = (field->by_block || weiri_mul(entries, lanes, &entries)) &&
+                weiri_mul(entries, field->rows, &entries) &&
+                weiri_mul(entries, field->bytes, &entries);
+    return fits ? entries : UINT64_MAX;
+}
+
+uint64_t weiri_field_at(const weiri_field *field, uint64_t columns, uint64_t row, uint64_t column)
+{
+    if (field->by_block) {
+        return row;
+    }
+    uint64_t lanes = field->lanes > 0 ? field->lanes : columns;
+    return (column / lanes * field->rows + row) * lanes + column % lanes;
+}
+
+/* ---- helpers for units ---------------------------------------------------------------------------- */
 
 void *weiri_carve(weiri_carver *carver, uint64_t count, size_t size)
 {
@@ -71,22 +124,28 @@ weiri_split weiri_spec_split(const weir_spec *spec, int dim)
     return split;
 }
 
-/* A damaged channel makes every tile of a recording dirty: so by vectors, some columns at a time, 13 us
- * for 300 x 256 where a look at one sample after the other took 176. */
-void weiri_count_missing(weiri_unit *unit, const void *rows, size_t frames)
+weiri_split weiri_spec_channels(const weir_spec *spec)
+{
+    int dim = weir_spec_dim(spec, "ch");
+    return dim > 0 ? weiri_spec_split(spec, dim) : (weiri_split){1, 1, weir_spec_columns(spec)};
+}
+
+/* A damaged channel puts missing samples into every tile of a recording, so this goes by vectors, some
+ * columns at a time: 13 us for 300 x 256, where looking at one sample after the other took 176. */
+void weiri_count_missing(weiri_block *block, const void *rows, size_t frames)
 {
     enum { COLUMNS = 512 };
     const weiri_kernels *kernels = weiri_kernels_get();
-    size_t columns = (size_t)weir_spec_columns(unit->in);
-    int dim = weir_spec_dim(unit->in, "ch");
-    weiri_split split = dim > 0 ? weiri_spec_split(unit->in, dim) : (weiri_split){1, 1, columns};
-    if (unit->in->dtype != WEIR_F32 && unit->in->dtype != WEIR_F64) {
-        return; /* an integer is always there */
+    const weir_spec *in = &block->in[0];
+    size_t columns = (size_t)weir_spec_columns(in);
+    weiri_split split = weiri_spec_channels(in);
+    if (in->dtype != WEIR_F32 && in->dtype != WEIR_F64) {
+        return; /* an integer is never missing */
     }
     for (size_t first = 0; first < columns; first += COLUMNS) {
         uint32_t absent[COLUMNS] = {0};
         size_t count = columns - first < COLUMNS ? columns - first : COLUMNS;
-        if (unit->in->dtype == WEIR_F32) {
+        if (in->dtype == WEIR_F32) {
             kernels->reduce_absent_f32((const float *)rows + first, frames, columns, count, absent);
         } else {
             kernels->reduce_absent_f64((const double *)rows + first, frames, columns, count,
@@ -94,7 +153,7 @@ void weiri_count_missing(weiri_unit *unit, const void *rows, size_t frames)
         }
         for (size_t i = 0; i < count; i++) {
             if (absent[i] > 0) {
-                unit->missing[(first + i) / split.inner % split.size] += absent[i];
+                block->missing[(first + i) / split.inner % split.size] += absent[i];
             }
         }
     }
