@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-enum { DRIVE_FIELDS = 16, DRIVE_GUARD = 64 };
+enum { DRIVE_FIELDS = 32, DRIVE_GUARD = 64 };
 
 /* Guarded memory: a multiple of 64 from `offset` on. */
 typedef struct drive_memory {
