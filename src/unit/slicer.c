@@ -4,7 +4,7 @@
  * units go with them. Values and dtype stay as they are.
  */
 #include "kernel/kernel.h"
-#include "unit/selection.h"
+#include "dsp/selection.h"
 
 #include <string.h>
 

@@ -5,7 +5,9 @@
 #ifndef WEIRI_SELECTION_H
 #define WEIRI_SELECTION_H
 
-#include "unit/unit.h"
+#include <weir/array.h>
+
+#include "base/base.h"
 
 typedef struct weiri_selection {
     const weir_axis *axis;

@@ -3,7 +3,7 @@
  * design_test.c: sections against the Butterworth formula itself: |H|^2 = 1 / (1 + W^2n) with W the warped
  * frequency, at every order and band; and their steady state (S8, S9).
  */
-#include "unit/design.h"
+#include "dsp/design.h"
 
 #include <math.h>
 #include <setjmp.h>

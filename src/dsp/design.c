@@ -3,7 +3,7 @@
  * design.c: see design.h. The frequency scale is such that the bilinear transform is z = (1 + s)
  * / (1 - s), so an edge f (a fraction of the rate) lies at s = i tan(pi f).
  */
-#include "unit/design.h"
+#include "dsp/design.h"
 
 #include <float.h>
 #include <math.h>

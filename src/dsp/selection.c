@@ -4,7 +4,7 @@
  * number, then a pattern over labels. No regular expressions of the C library: those allocate, and a
  * hostile one takes for ever.
  */
-#include "unit/selection.h"
+#include "dsp/selection.h"
 
 #include <math.h>
 #include <stdio.h>
