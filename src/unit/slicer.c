@@ -3,8 +3,9 @@
  * slicer.c: some entries of an inner dimension: channels by name, number, slice or pattern. Labels and
  * units go with them. Values and dtype stay as they are.
  */
-#include "kernel/kernel.h"
 #include "dsp/selection.h"
+#include "kernel/kernel.h"
+#include "unit/unit.h"
 
 #include <string.h>
 
