@@ -8,14 +8,13 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/decimal.h"
 
 typedef struct unit_row {
     const char *name;
     weir_quantity kind;
-    bool alias; /* not named in messages */
-    uint64_t
-        times; /* SI = number * times / divided_by: a division by a power of ten rounds as the */
-    uint64_t divide_by; /* decimal text would; a product with 1e-3 does not (1.1 ms) */
+    bool alias;                /* not named in messages */
+    uint64_t times, divide_by; /* SI = number * times / divide_by */
 } unit_row;
 
 static const unit_row units[] = {
@@ -140,7 +139,8 @@ weir_err weir_quantity_parse(const char *text, weir_quantity kind, double *ret_v
         return err;
     }
     if (unit != NULL) {
-        number = number * (double)unit->times / (double)unit->divide_by;
+        /* As decimals: "33.3 ms" is the same double as "0.0333". */
+        number = weiri_decimal_scaled(number, unit->times, unit->divide_by);
         if (!isfinite(number)) {
             return weiri_fail(WEIR_E_USAGE, "'%.*s' is too large", SHOWN, text);
         }

@@ -8,9 +8,9 @@
  *
  * Time (S3, S4) is kept here and nowhere else: units know neither rate nor index.
  */
-#include <math.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "chain/chain.h"
 
 /* ---- edges --------------------------------------------------------------------------------------- */

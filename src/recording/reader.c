@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "recording/reader.h"
 
 #define PLANES_BYTES (1024u * 1024u)
@@ -149,9 +150,9 @@ void weiri_reader_segment(weiri_reader *reader, int64_t start_ns, uint64_t frame
         info->segments_left_out++;
         return;
     }
-    double shift_ns = (double)first / info->spec.rate_hz * 1e9;
-    reader->segments[info->segment_count++] = (weir_segment){
-        .start_ns = start_ns + (int64_t)(shift_ns < 9e18 ? shift_ns + 0.5 : 9e18), .frames = count};
+    int64_t shift_ns = weiri_frames_ns((int64_t)first, weiri_fraction_of(info->spec.rate_hz));
+    reader->segments[info->segment_count++] =
+        (weir_segment){.start_ns = weiri_ns_sum(start_ns, shift_ns), .frames = count};
 }
 
 #define ANNOTATION_BYTES 400

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "recording/reader.h"
 
 #define LEAST_RATE 1e-9
@@ -417,7 +418,8 @@ weir_err weiri_reader_select(weiri_reader *reader)
     }
     /* Without a start nothing is cut: a segment may go back before the first frame (S4). */
     reader->from_s = start_s > 0 ? start_s : -INFINITY;
-    reader->to_s = isnan(options->duration_s) ? INFINITY : start_s + options->duration_s;
+    reader->to_s =
+        isnan(options->duration_s) ? INFINITY : weiri_decimal_sum(start_s, options->duration_s);
     double rate_hz = 0;
     const char **labels = NULL, **units = NULL;
     weir_err err = reader->channels ? labels_unique(reader) : WEIR_OK;
@@ -446,17 +448,23 @@ weir_err weiri_reader_select(weiri_reader *reader)
 bool weiri_reader_within(const weiri_reader *reader, double whole_s)
 {
     double start_s = isnan(reader->options->start_s) ? 0 : reader->options->start_s;
-    double end_s = start_s + reader->options->duration_s; /* NAN: to the end */
+    double end_s = weiri_decimal_sum(start_s, reader->options->duration_s); /* NAN: to the end */
     return start_s >= 0 && end_s <= whole_s * (1 + 1e-12);
 }
 
 /* ---- time ------------------------------------------------------------------------------------------- */
 
-/* First frame at or after `s`. A hair of a frame is allowed for: 0.1 s at 30 kHz is frame 3000, whatever
- * 0.1 is in binary; windows that touch in time then touch in frames. */
-static uint64_t frame_at(double s, double rate_hz)
+/* First frame of a segment at or after a time: ceil(time x rate) as decimals (S3: 0.1 s at 30 kHz is frame
+ * 3000), so that stretches which touch in time touch in frames. A later segment's start is known to the
+ * nanosecond only: a frame that is nearer than that counts. */
+static uint64_t frame_at(const weiri_reader *reader, const weir_segment *segment, double s)
 {
-    double frame = ceil(s * rate_hz - 1e-6);
+    double rate_hz = reader->info.spec.rate_hz;
+    if (segment->start_ns == reader->first_ns) {
+        return weiri_frames_ceil(s, rate_hz);
+    }
+    double after_ns = s * 1e9 - ((double)segment->start_ns - (double)reader->first_ns);
+    double frame = ceil(after_ns * 1e-9 * rate_hz - fmin(1e-9 * rate_hz, 0.5));
     return frame <= 0 ? 0 : frame >= 9e18 ? UINT64_MAX - 1 : (uint64_t)frame;
 }
 
@@ -465,10 +473,8 @@ void weiri_reader_window(const weiri_reader *reader,
                          uint64_t *ret_first,
                          uint64_t *ret_frames)
 {
-    double rate_hz = reader->info.spec.rate_hz;
-    double start_s = ((double)segment->start_ns - (double)reader->first_ns) * 1e-9;
-    uint64_t first = frame_at(reader->from_s - start_s, rate_hz);
-    uint64_t end = isinf(reader->to_s) ? UINT64_MAX : frame_at(reader->to_s - start_s, rate_hz);
+    uint64_t first = frame_at(reader, segment, reader->from_s);
+    uint64_t end = isinf(reader->to_s) ? UINT64_MAX : frame_at(reader, segment, reader->to_s);
     if (segment->frames != WEIR_FRAMES_UNKNOWN && end > segment->frames) {
         end = segment->frames;
     }

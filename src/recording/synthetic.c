@@ -19,6 +19,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "recording/reader.h"
 
 #define TABLE      16384 /* Gaussian values; runs begin at multiples of 4 */
@@ -67,6 +68,7 @@ static const weir_setting table_of_settings[] = {
 
 typedef struct state {
     settings set;
+    weiri_fraction rate;  /* Hz */
     uint64_t frames;      /* from the origin to the end, pauses included */
     uint64_t segment;     /* frames of one */
     uint64_t period;      /* from the start of one to that of the next */
@@ -138,16 +140,17 @@ static weir_err synthetic_open(weiri_reader *reader)
     }
     const settings *set = &s->set;
     double rate_hz = set->rate_hz;
-    s->frames = (uint64_t)llround(set->seconds * rate_hz);
-    s->segment = (uint64_t)llround(set->pause_every_s * rate_hz);
+    s->rate = weiri_fraction_of(rate_hz);
+    s->frames = weiri_frames_floor(set->seconds, rate_hz);
+    s->segment = weiri_frames_floor(set->pause_every_s, rate_hz);
     s->segment = s->segment ? s->segment : 1;
-    s->period = s->segment + (uint64_t)llround(set->pause_s * rate_hz);
+    s->period = s->segment + weiri_frames_floor(set->pause_s, rate_hz);
     if ((double)s->frames / (double)s->period > MAX_PAUSES) {
         return weiri_fail(WEIR_E_USAGE, "synthetic: pause_every: more than %g pauses", MAX_PAUSES);
     }
     if (rate_hz >= 2000) {
-        s->slot = (uint64_t)(SLOT_S * rate_hz);
-        s->spike = (uint64_t)(SPIKE_S * rate_hz);
+        s->slot = weiri_frames_floor(SLOT_S, rate_hz);
+        s->spike = weiri_frames_floor(SPIKE_S, rate_hz);
     }
     static const double hz[] = {10, 50, 130};
     for (size_t i = 0; i < 3; i++) {
@@ -172,7 +175,7 @@ static void segment_at(const weiri_reader *reader, uint64_t number, weir_segment
     const state *s = reader->own;
     uint64_t first = number * s->period;
     uint64_t rest = s->frames - first;
-    ret->start_ns = (int64_t)llround((double)first / s->set.rate_hz * 1e9);
+    ret->start_ns = weiri_frames_ns((int64_t)first, s->rate);
     ret->frames = rest < s->segment ? rest : s->segment;
 }
 

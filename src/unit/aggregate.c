@@ -3,7 +3,9 @@
  * aggregate.c: one value for a whole inner dimension (the samples of a window, the frequencies of a
  * spectrum), which goes from the output. Along the stream's own dimension there is binned_aggregate.
  */
-#include "unit/reduce.h"
+#include "dsp/reduce.h"
+#include "kernel/kernel.h"
+#include "unit/unit.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,12 +16,12 @@ typedef struct aggregate_settings {
 } aggregate_settings;
 
 typedef struct aggregate {
-    weiri_reduce reduce;
-    size_t outer;       /* blocks [size x inner] in a frame */
-    size_t size;        /* rows of a block: what is joined */
-    size_t block_bytes; /* in */
-    size_t value_bytes; /* out: [inner] of a block */
-    double divisor;     /* see divisor_of */
+    int operation;
+    int dim;        /* that is joined */
+    double divisor; /* see divisor_of */
+    double start, step, spacing;
+    uint64_t value_count; /* of values: as many as entries, or 0 */
+    double values[];      /* coordinates of the entries */
 } aggregate;
 
 static const weir_setting table[] = {
@@ -38,32 +40,41 @@ static const weir_setting table[] = {
     {.name = NULL},
 };
 
-static weiri_reduce_what what_of(const aggregate_settings *set, const weir_spec *in)
+static weiri_reduce_what what_of(const aggregate *a, const weir_spec *in)
 {
-    int dim = weir_spec_dim(in, set->axis);
-    const weir_axis *axis = &in->dims[dim];
-    bool indexed = axis->labels != NULL; /* names have no place on a line: frame i is at i */
-    weiri_split split = weiri_spec_split(in, dim);
+    weiri_split split = weiri_spec_split(in, a->dim);
     return (weiri_reduce_what){
-        .operations = &set->operation,
+        .operations = &a->operation,
         .count = 1,
         .dtype = in->dtype,
         .columns = split.inner,
         .longest = split.size,
         .whole = true,
         .strict = true,
-        .start = indexed ? 0.0 : axis->start,
-        .step = indexed ? 1.0 : axis->step,
-        .spacing = indexed ? 1.0 : axis->step,
-        .values = indexed ? NULL : axis->values,
+        .start = a->start,
+        .step = a->step,
+        .spacing = a->spacing,
+        .values = a->value_count > 0 ? a->values : NULL,
     };
 }
 
-static aggregate *place(const weiri_reduce_what *what, weiri_carver *carver)
+/* Everything is scratch: a frame is joined by itself. */
+enum { ARRAYS_MAX = 8 };
+typedef struct arrays {
+    void *at[ARRAYS_MAX];
+} arrays;
+
+static arrays place(const weiri_reduce_what *what, weiri_carver *carver, void **ret_scratch)
 {
-    aggregate *a = weiri_carve(carver, 1, sizeof *a);
-    weiri_reduce_place(a != NULL ? &a->reduce : NULL, what, carver);
-    return a;
+    arrays all = {{NULL}};
+    weiri_reduce_array array;
+    uint64_t bytes = 0, column_bytes = 0;
+    weiri_reduce_scratch(what, &bytes, &column_bytes);
+    *ret_scratch = weiri_carve(carver, bytes + what->columns * column_bytes, 1);
+    for (size_t i = 0; i < ARRAYS_MAX && weiri_reduce_array_of(what, i, &array); i++) {
+        all.at[i] = weiri_carve(carver, array.rows * what->columns, array.bytes);
+    }
+    return all;
 }
 
 /* ---- plan ---------------------------------------------------------------------------------- */
@@ -107,6 +118,41 @@ static weir_err check_units(const weir_spec *in, int dim)
     return WEIR_OK;
 }
 
+/* A sum over channels goes in the fixed tree (S1), 5 us for 300 x 256 where in order it is 74: what it is
+ * divided by, or 0 for anything else. */
+static double divisor_of(int operation, const weir_spec *in, int dim)
+{
+    weiri_split split = weiri_spec_split(in, dim);
+    if (strcmp(in->dims[dim].name, "ch") != 0 || split.inner != 1) {
+        return 0.0;
+    }
+    bool sum = operation == WEIRI_SUM || operation == WEIRI_NANSUM;
+    bool mean = operation == WEIRI_MEAN || operation == WEIRI_NANMEAN;
+    return sum ? 1.0 : mean ? (double)split.size : 0.0;
+}
+
+static void prepare_aggregate(const void *settings, const weiri_unit_plan *plan, void *constants)
+{
+    const aggregate_settings *set = settings;
+    const weir_spec *in = plan->in;
+    aggregate *a = constants;
+    int dim = weir_spec_dim(in, set->axis);
+    const weir_axis *axis = &in->dims[dim];
+    bool indexed = axis->labels != NULL; /* names have no place on a line: entry i is at i */
+    *a = (aggregate){
+        .operation = set->operation,
+        .dim = dim,
+        .divisor = divisor_of(set->operation, in, dim),
+        .start = indexed ? 0.0 : axis->start,
+        .step = indexed ? 1.0 : axis->step,
+        .spacing = indexed ? 1.0 : axis->step,
+        .value_count = axis->values != NULL ? axis->size : 0,
+    };
+    if (axis->values != NULL) {
+        memcpy(a->values, axis->values, (size_t)axis->size * sizeof *a->values);
+    }
+}
+
 static weir_err plan_aggregate(const void *settings, weiri_unit_plan *plan)
 {
     const aggregate_settings *set = settings;
@@ -119,7 +165,8 @@ static weir_err plan_aggregate(const void *settings, weiri_unit_plan *plan)
     if (err != WEIR_OK) {
         return err;
     }
-    weiri_reduce_what what = what_of(set, in);
+    aggregate a = {.operation = set->operation, .dim = dim};
+    weiri_reduce_what what = what_of(&a, in);
     err = weiri_reduce_check(&what, "axis");
     if (err != WEIR_OK) {
         return err;
@@ -131,47 +178,28 @@ static weir_err plan_aggregate(const void *settings, weiri_unit_plan *plan)
     if (!weiri_operation_keeps_unit(set->operation)) {
         out->units = NULL; /* a coordinate or an integral is not in the channels' unit */
     }
+    plan->columnwise = strcmp(set->axis, "ch") != 0;
+    plan->constant_bytes = sizeof a;
+    if (in->dims[dim].values != NULL) {
+        plan->constant_bytes += in->dims[dim].size * sizeof a.values[0];
+    }
     weiri_carver carver = {.base = NULL, .used = 0};
-    (void)place(&what, &carver);
-    plan->state_bytes = carver.used;
+    void *scratch = NULL;
+    (void)place(&what, &carver, &scratch);
+    plan->scratch_bytes = carver.used; /* of all channels, which is enough for some of them */
     return WEIR_OK;
 }
 
 /* ---- running ------------------------------------------------------------------------------- */
 
-/* A sum over channels goes in the fixed tree (S1), 5 us for 300 x 256 where in order it is 74: what it is
- * divided by, or 0 where something else is asked. */
-static double divisor_of(const aggregate_settings *set, weiri_split split)
+/* False: a sample is missing (or finite ones overflow), and the group is for the reduction. */
+static bool
+join_row(const aggregate *a, const weiri_reduce_what *what, const void *row, void *value)
 {
-    if (strcmp(set->axis, "ch") != 0 || split.inner != 1) {
-        return 0.0;
-    }
-    bool sum = set->operation == WEIRI_SUM || set->operation == WEIRI_NANSUM;
-    bool mean = set->operation == WEIRI_MEAN || set->operation == WEIRI_NANMEAN;
-    return sum ? 1.0 : mean ? (double)split.size : 0.0;
-}
-
-static void init_aggregate(weiri_unit *unit)
-{
-    const aggregate_settings *set = unit->settings;
-    weiri_split split = weiri_spec_split(unit->in, weir_spec_dim(unit->in, set->axis));
-    size_t bytes = weir_dtype_bytes(unit->in->dtype);
-    weiri_reduce_what what = what_of(set, unit->in);
-    weiri_carver carver = {.base = unit->state, .used = 0};
-    aggregate *a = place(&what, &carver);
-    a->outer = (size_t)split.outer;
-    a->size = (size_t)split.size;
-    a->block_bytes = (size_t)(split.size * split.inner) * bytes;
-    a->value_bytes = (size_t)split.inner * bytes;
-    a->divisor = divisor_of(set, split);
-}
-
-/* False: a sample is missing (or finite ones overflow), and the block is for join_block. */
-static bool join_row(const aggregate *a, const void *row, void *value)
-{
-    const weiri_kernels *k = a->reduce.kernels;
-    bool f32 = a->reduce.what.dtype == WEIR_F32;
-    double sum = f32 ? k->sum_f32(row, a->size) : k->sum_f64(row, a->size);
+    const weiri_kernels *k = weiri_kernels_get();
+    size_t size = (size_t)what->longest;
+    bool f32 = what->dtype == WEIR_F32;
+    double sum = f32 ? (double)k->sum_f32(row, size) : k->sum_f64(row, size);
     if (!isfinite(sum)) {
         return false;
     }
@@ -183,47 +211,42 @@ static bool join_row(const aggregate *a, const void *row, void *value)
     return true;
 }
 
-static bool join_block(aggregate *a, const void *block, void *values)
+static void run_aggregate(weiri_block *block, const weiri_work *work)
 {
-    weiri_reduce_begin(&a->reduce);
-    bool finite = weiri_reduce_add(&a->reduce, block, a->size);
-    weiri_reduce_finish(&a->reduce, values);
-    return finite;
-}
-
-static void process_aggregate(weiri_unit *unit,
-                              const weiri_tile *in,
-                              size_t *ret_consumed,
-                              weiri_tile *out,
-                              size_t *ret_produced)
-{
-    aggregate *a = unit->state;
-    const unsigned char *block = in->data;
-    unsigned char *values = out->data;
-    size_t frames = in->frames < out->frames ? in->frames : out->frames;
+    const aggregate *a = block->constants;
+    weiri_reduce r = {.what = what_of(a, block->in)};
+    weiri_carver carver = {.base = work->scratch, .used = 0};
+    arrays all = place(&r.what, &carver, &r.scratch);
+    r.arrays = all.at;
+    size_t bytes = weir_dtype_bytes(block->in->dtype);
+    size_t value_bytes = (size_t)r.what.columns * bytes;
+    size_t group_bytes = (size_t)r.what.longest * value_bytes; /* [size x inner] */
+    size_t groups = work->consume * (size_t)weiri_spec_split(block->in, a->dim).outer;
+    const unsigned char *group = work->in[0];
+    unsigned char *values = work->out;
     bool finite = true;
-    for (size_t i = 0; i < frames * a->outer; i++) {
-        if (a->divisor == 0.0 || !join_row(a, block, values)) {
-            finite &= join_block(a, block, values);
+    for (size_t i = 0; i < groups; i++) {
+        if (a->divisor == 0.0 || !join_row(a, &r.what, group, values)) {
+            weiri_reduce_begin(&r);
+            finite &= weiri_reduce_add(&r, group, (size_t)r.what.longest);
+            weiri_reduce_finish(&r, values);
         }
-        block += a->block_bytes;
-        values += a->value_bytes;
+        group += group_bytes;
+        values += value_bytes;
     }
     if (!finite) {
-        weiri_count_missing(unit, in->data, frames);
+        weiri_count_missing(block, work->in[0], work->consume);
     }
-    *ret_consumed = frames;
-    *ret_produced = frames;
 }
 
 const weiri_unit_ops weiri_unit_aggregate = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "aggregate",
              .summary = "joins an inner dimension into one value: mean, max, std and so on",
-             .flags = 0,
+             .flags = WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(aggregate_settings),
     .plan = plan_aggregate,
-    .init = init_aggregate,
-    .process = process_aggregate,
+    .prepare = prepare_aggregate,
+    .run = run_aggregate,
 };

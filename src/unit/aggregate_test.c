@@ -2,8 +2,8 @@
  *
  * aggregate_test.c: every operation over every inner dimension against plain loops.
  */
+#include "dsp/reduce.h"
 #include "unit/drive.h"
-#include "unit/reduce.h"
 
 static const double freqs[6] = {1.0, 2.5, 4.0, 8.0, 13.0, 30.0};
 static const char *const names[6] = {"a", "b", "c", "d", "e", "f"};
@@ -85,6 +85,8 @@ check_axis(const weir_spec *spec, int dim, int operation, double missing, uint64
     assert_int_equal(drive_open("aggregate", spec, given, 2, &d), WEIR_OK);
     assert_int_equal(d->plan.out.dim_count, spec->dim_count - 1);
     assert_int_equal(weir_spec_dim(&d->plan.out, spec->dims[dim].name), -1);
+    assert_int_equal(d->plan.columnwise, strcmp(spec->dims[dim].name, "ch") != 0);
+    assert_int_equal(d->plan.field_count, 0);
     weiri_split split = weiri_spec_split(spec, dim);
     void *data = drive_signal(spec, frames, 0.5, missing, random);
     drive_output o = drive_cuts(d, data, frames, random);

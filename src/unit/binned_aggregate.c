@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * binned_aggregate.c: one value a bin and channel, for bins of a fixed duration over the stream's
- * dimension. Bin k ends at frame floor((k + 1) * length): a length that is no whole number of frames
- * gives bins that differ by one frame and never drift (S3). The arithmetic is reduce.c's.
+ * dimension. Bin k ends at frame floor((k + 1) * length), computed exactly: a length that is no whole
+ * number of frames gives bins that differ by one frame and never drift (S3). The arithmetic is
+ * dsp/reduce.c's.
  */
-#include "unit/reduce.h"
+#include "dsp/reduce.h"
+#include "unit/unit.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct binned_settings {
@@ -19,11 +21,10 @@ typedef struct binned_settings {
 } binned_settings;
 
 typedef struct binned {
-    weiri_reduce reduce;
-    double length;     /* frames a bin */
-    uint64_t bin;      /* number of the open one */
-    uint64_t position; /* frames since the start of the segment */
-    uint64_t end;      /* of the open bin, the same way */
+    weiri_fraction length; /* frames a bin */
+    double spacing_s;      /* between frames */
+    uint64_t count;        /* operations; 0: passthrough */
+    int operations[];
 } binned;
 
 static const weir_setting table[] = {
@@ -39,7 +40,8 @@ static const weir_setting table[] = {
      .min = 1e-9,
      .max = 1e9,
      .offset = offsetof(binned_settings, bin_duration_s),
-     .help = "duration of a bin, at least one frame",
+     .help = "duration of a bin, at least one frame; computed as decimals: 9 ms at 25 kHz are 225 "
+             "frames, 43 ms at 5 kHz 215 (ezmsg-sigproc: 224 and 214)",
      .example = "10 ms"},
     {.name = "operation",
      .type = WEIR_SETTING_ENUM_LIST,
@@ -68,38 +70,37 @@ static const weir_setting table[] = {
     {.name = NULL},
 };
 
-static double bin_length(const binned_settings *set, const weir_spec *in)
+/* As a fraction that due can hold: what has more than 62 bits loses its last, one frame in 2^60. */
+static weiri_fraction bin_length(const binned_settings *set, const weir_spec *in)
 {
-    double length = set->bin_duration_s * in->rate_hz;
-    return set->fractional ? length : floor(length);
+    double duration_s = set->bin_duration_s;
+    weiri_fraction length = set->fractional
+                                ? weiri_frames_exact(duration_s, in->rate_hz)
+                                : (weiri_fraction){weiri_frames_floor(duration_s, in->rate_hz), 1};
+    while (length.under > 1 && (length.over >> 62 > 0 || length.under >> 62 > 0)) {
+        length.over /= 2;
+        length.under /= 2;
+    }
+    return length;
 }
 
-/* By one product from the bin's number, as the reference has it: nothing adds up over days. Exact while
- * bin x length is below 2^53, which is 9500 years at 30 kHz. */
-static uint64_t bin_end(uint64_t bin, double length)
+static uint64_t longest(weiri_fraction length)
 {
-    return (uint64_t)floor((double)(bin + 1) * length);
+    return length.over / length.under + (length.over % length.under != 0);
 }
 
-static weiri_reduce_what what_of(const binned_settings *set, const weir_spec *in)
+static weiri_reduce_what what_of(const binned *b, const weir_spec *in)
 {
     return (weiri_reduce_what){
-        .operations = set->operations.of.choices,
-        .count = set->operations.count,
+        .operations = b->operations,
+        .count = (size_t)b->count,
         .dtype = in->dtype,
         .columns = weir_spec_columns(in),
-        .longest = (uint64_t)ceil(bin_length(set, in)),
+        .longest = longest(b->length),
         .start = 0.0, /* argmin and argmax: the frame's number within its bin */
         .step = 1.0,
-        .spacing = 1.0 / in->rate_hz,
+        .spacing = b->spacing_s,
     };
-}
-
-static binned *place(const weiri_reduce_what *what, weiri_carver *carver)
-{
-    binned *b = weiri_carve(carver, 1, sizeof *b);
-    weiri_reduce_place(b != NULL ? &b->reduce : NULL, what, carver);
-    return b;
 }
 
 /* ---- plan ---------------------------------------------------------------------------------- */
@@ -129,6 +130,41 @@ static weir_err plan_metrics(const binned_settings *set, weiri_unit_plan *plan)
     return WEIR_OK;
 }
 
+/* Arrays of several operations have the same names: "std.mean". */
+static weir_err plan_fields(const weiri_reduce_what *what, weiri_unit_plan *plan)
+{
+    weir_err err = WEIR_OK;
+    weiri_reduce_array a;
+    for (size_t i = 0; err == WEIR_OK && weiri_reduce_array_of(what, i, &a); i++) {
+        size_t size = strlen(a.operation) + strlen(a.name) + 2;
+        char *name = plan->memory.get(plan->memory.user, size);
+        if (name == NULL) {
+            return WEIR_E_NOMEM;
+        }
+        snprintf(name, size, "%s%s%s", a.operation, a.operation[0] != '\0' ? "." : "", a.name);
+        err = weiri_plan_field(
+            plan, (weiri_field){.name = name, .kind = a.kind, .bytes = a.bytes, .rows = a.rows});
+    }
+    return err;
+}
+
+static weir_err check_length(const binned_settings *set, const weir_spec *in)
+{
+    weiri_fraction length = bin_length(set, in);
+    if (length.over < length.under) {
+        return weiri_fail(WEIR_E_CHAIN, "bin_duration: %g s is less than one frame (%g s at %g Hz)",
+                          set->bin_duration_s, 1.0 / in->rate_hz, in->rate_hz);
+    }
+    if (longest(length) > INT32_MAX) {
+        return weiri_fail(WEIR_E_CHAIN, "bin_duration: %g s is %llu frames; at most %d are allowed",
+                          set->bin_duration_s, (unsigned long long)longest(length), INT32_MAX);
+    }
+    if (set->operations.count == 0) {
+        return weiri_fail(WEIR_E_CHAIN, "operation: the list is empty");
+    }
+    return WEIR_OK;
+}
+
 static weir_err plan_binned(const void *settings, weiri_unit_plan *plan)
 {
     const binned_settings *set = settings;
@@ -140,26 +176,23 @@ static weir_err plan_binned(const void *settings, weiri_unit_plan *plan)
     if (set->axis != NULL) {
         weiri_notice(plan->notices, "axis: '%s' is what bins go along anyway", set->axis);
     }
+    plan->constant_bytes = sizeof(binned);
     if (set->passthrough) {
-        plan->state_bytes = 0;
         return WEIR_OK;
     }
-    double length = bin_length(set, in);
-    if (!(length >= 1.0)) {
-        return weiri_fail(WEIR_E_CHAIN, "bin_duration: %g s is less than one frame (%g s at %g Hz)",
-                          set->bin_duration_s, 1.0 / in->rate_hz, in->rate_hz);
+    err = check_length(set, in);
+    if (err != WEIR_OK) {
+        return err;
     }
-    if (length > INT32_MAX) {
-        return weiri_fail(WEIR_E_CHAIN, "bin_duration: %g s is %.0f frames; at most %d are allowed",
-                          set->bin_duration_s, length, INT32_MAX);
-    }
-    if (set->operations.count == 0) {
-        return weiri_fail(WEIR_E_CHAIN, "operation: the list is empty");
-    }
-    weiri_reduce_what what = what_of(set, in);
+    binned sizes = {.length = bin_length(set, in), .count = set->operations.count};
+    weiri_reduce_what what = what_of(&sizes, in);
+    what.operations = set->operations.of.choices;
     err = weiri_reduce_check(&what, "bin_duration");
     if (err == WEIR_OK && set->operations.listed) {
         err = plan_metrics(set, plan);
+    }
+    if (err == WEIR_OK) {
+        err = plan_fields(&what, plan);
     }
     if (err != WEIR_OK) {
         return err;
@@ -169,112 +202,80 @@ static weir_err plan_binned(const void *settings, weiri_unit_plan *plan)
             plan->out.units = NULL; /* an index or an integral is not in the channels' unit */
         }
     }
-    plan->frames_per_output = length;
-    weiri_carver carver = {.base = NULL, .used = 0};
-    (void)place(&what, &carver);
-    plan->state_bytes = carver.used;
+    plan->due = (weiri_due){.p = sizes.length.over,
+                            .q = sizes.length.under,
+                            .offset = (int64_t)sizes.length.under - 1,
+                            .end = (int64_t)sizes.length.under - 1,
+                            .grain = 1};
+    plan->constant_bytes += sizes.count * sizeof sizes.operations[0];
+    weiri_reduce_scratch(&what, &plan->scratch_bytes, &plan->scratch_column_bytes);
     return WEIR_OK;
+}
+
+static void prepare_binned(const void *settings, const weiri_unit_plan *plan, void *constants)
+{
+    const binned_settings *set = settings;
+    binned *b = constants;
+    if (set->passthrough) {
+        return;
+    }
+    b->length = bin_length(set, plan->in);
+    b->spacing_s = 1.0 / plan->in->rate_hz;
+    b->count = set->operations.count;
+    memcpy(b->operations, set->operations.of.choices, b->count * sizeof b->operations[0]);
+}
+
+/* A bin that frame n - 1 is in ends at most this much later. */
+static uint64_t settle_binned(const void *settings, const weiri_unit_plan *plan, double tolerance)
+{
+    const binned_settings *set = settings;
+    (void)tolerance;
+    return set->passthrough ? 0 : longest(bin_length(set, plan->in)) - 1;
 }
 
 /* ---- running ------------------------------------------------------------------------------- */
 
-static void start(binned *b)
+static void reset_binned(weiri_block *block)
 {
-    b->bin = 0;
-    b->position = 0;
-    b->end = bin_end(0, b->length);
-    weiri_reduce_begin(&b->reduce);
+    const binned *b = block->constants;
+    if (b->count > 0) {
+        weiri_reduce r = {.what = what_of(b, block->in), .arrays = block->state};
+        weiri_reduce_begin(&r);
+    }
 }
 
-static void init_binned(weiri_unit *unit)
+static void run_binned(weiri_block *block, const weiri_work *work)
 {
-    const binned_settings *set = unit->settings;
-    if (set->passthrough) {
+    const binned *b = block->constants;
+    size_t in_bytes = (size_t)weir_spec_frame_bytes(block->in);
+    if (b->count == 0) {
+        memcpy(work->out, work->in[0], work->consume * in_bytes);
         return;
     }
-    weiri_reduce_what what = what_of(set, unit->in);
-    weiri_carver carver = {.base = unit->state, .used = 0};
-    binned *b = place(&what, &carver);
-    b->length = bin_length(set, unit->in);
-    start(b);
-}
-
-static void reset_binned(weiri_unit *unit)
-{
-    const binned_settings *set = unit->settings;
-    if (!set->passthrough) {
-        start(unit->state);
-    }
-}
-
-static void close_bin(binned *b, void *results)
-{
-    weiri_reduce_finish(&b->reduce, results);
-    weiri_reduce_begin(&b->reduce);
-    b->bin++;
-    uint64_t end = bin_end(b->bin, b->length);
-    /* The product rounds; what is stored for a median must not grow by it. */
-    uint64_t most = b->position + b->reduce.what.longest;
-    b->end = end < most ? end : most;
-}
-
-static void let_through(weiri_unit *unit,
-                        const weiri_tile *in,
-                        size_t *ret_consumed,
-                        weiri_tile *out,
-                        size_t *ret_produced)
-{
-    size_t frames = in->frames < out->frames ? in->frames : out->frames;
-    memcpy(out->data, in->data, frames * (size_t)weir_spec_frame_bytes(unit->in));
-    *ret_consumed = frames;
-    *ret_produced = frames;
-}
-
-static void process_binned(weiri_unit *unit,
-                           const weiri_tile *in,
-                           size_t *ret_consumed,
-                           weiri_tile *out,
-                           size_t *ret_produced)
-{
-    const binned_settings *set = unit->settings;
-    if (set->passthrough) {
-        let_through(unit, in, ret_consumed, out, ret_produced);
-        return;
-    }
-    binned *b = unit->state;
-    size_t in_bytes = (size_t)weir_spec_frame_bytes(unit->in);
-    size_t out_bytes = (size_t)weir_spec_frame_bytes(unit->out);
-    size_t consumed = 0, produced = 0;
-    while (consumed < in->frames) {
-        const unsigned char *rows = (const unsigned char *)in->data + consumed * in_bytes;
-        uint64_t left = b->end - b->position;
-        if (produced == out->frames) { /* without room all is taken but what would end the bin */
-            left--;
+    size_t out_bytes = (size_t)weir_spec_frame_bytes(block->out);
+    const unsigned char *rows = work->in[0];
+    unsigned char *results = work->out;
+    uint64_t bin = work->produced, position = work->consumed;
+    uint64_t last = position + work->consume, end = weiri_fraction_times(b->length, bin + 1);
+    weiri_reduce r = {.what = what_of(b, block->in),
+                      .arrays = block->state,
+                      .scratch = work->scratch,
+                      .frames = position - weiri_fraction_times(b->length, bin)};
+    while (position < last) {
+        size_t frames = (size_t)((end < last ? end : last) - position);
+        if (!weiri_reduce_add(&r, rows, frames)) {
+            weiri_count_missing(block, rows, frames);
         }
-        size_t frames = in->frames - consumed;
-        frames = frames < left ? frames : (size_t)left;
-        if (frames == 0) {
-            break;
-        }
-        if (!weiri_reduce_add(&b->reduce, rows, frames)) {
-            weiri_count_missing(unit, rows, frames);
-        }
-        consumed += frames;
-        b->position += frames;
-        if (b->position == b->end) {
-            close_bin(b, (unsigned char *)out->data + produced * out_bytes);
-            produced++;
+        rows += frames * in_bytes;
+        position += frames;
+        if (position == end) {
+            weiri_reduce_finish(&r, results);
+            weiri_reduce_begin(&r);
+            results += out_bytes;
+            bin++;
+            end = weiri_fraction_times(b->length, bin + 1); /* from its number: nothing adds up */
         }
     }
-    *ret_consumed = consumed;
-    *ret_produced = produced;
-}
-
-static uint64_t unfinished_binned(const weiri_unit *unit)
-{
-    const binned_settings *set = unit->settings;
-    const binned *b = unit->state;
-    return set->passthrough ? 0 : b->reduce.frames;
 }
 
 const weiri_unit_ops weiri_unit_binned_aggregate = {
@@ -285,8 +286,8 @@ const weiri_unit_ops weiri_unit_binned_aggregate = {
              .settings = table},
     .settings_bytes = sizeof(binned_settings),
     .plan = plan_binned,
-    .init = init_binned,
-    .process = process_binned,
+    .prepare = prepare_binned,
+    .settle = settle_binned,
     .reset = reset_binned,
-    .unfinished = unfinished_binned,
+    .run = run_binned,
 };

@@ -2,8 +2,8 @@
  *
  * binned_aggregate_test.c: every operation against plain loops, edges over days, cuts, missing samples.
  */
+#include "dsp/reduce.h"
 #include "unit/drive.h"
-#include "unit/reduce.h"
 
 static const char *const labels[5] = {"a", "b", "c", "d", "e"};
 
@@ -145,11 +145,13 @@ static void check_stream(const weir_spec *spec,
     assert_int_equal(drive_open("binned_aggregate", spec, s.values, given, &d), WEIR_OK);
     void *data = drive_signal(spec, frames, 0.25, missing, random);
     drive_output o = drive_cuts(d, data, frames, random);
-    double length = fractional ? duration * spec->rate_hz : floor(duration * spec->rate_hz);
-    assert_true(d->plan.frames_per_output == length);
+    /* In 10^-7 frames, of durations in 0.1 us: whole numbers, so S3 is exact. */
+    size_t unit = 10000000, length = (size_t)(lround(duration * 1e7) * lround(spec->rate_hz));
+    length -= fractional ? 0 : length % unit;
+    assert_true(d->plan.due.p * unit == d->plan.due.q * length);
     size_t bins = 0;
     for (;; bins++) {
-        size_t from = (size_t)((double)bins * length), to = (size_t)((double)(bins + 1) * length);
+        size_t from = bins * length / unit, to = (bins + 1) * length / unit;
         if (to > frames) {
             break;
         }
@@ -180,6 +182,13 @@ static void operations_equal_plain_loops(void **state)
         for (int dtype = 0; dtype < 2; dtype++) {
             weir_spec spec =
                 weir_spec_make(dtype == 0 ? WEIR_F32 : WEIR_F64, 1000.0, channels[i], NULL, NULL);
+            if (i == 4) { /* channels inside and outside of another dimension */
+                weir_axis freq = {.name = "freq", .unit = "Hz", .size = 3, .step = 1};
+                spec.dims[1].size = 24;
+                spec.dims[2] = dtype == 0 ? spec.dims[1] : freq;
+                spec.dims[1] = dtype == 0 ? freq : spec.dims[1];
+                spec.dim_count = 3;
+            }
             for (int missing = 0; missing < 3; missing++) {
                 double share = missing == 0 ? 0 : missing == 1 ? 0.02 : 0.9;
                 for (int op = 0; op < WEIRI_OPERATION_COUNT; op++) {
@@ -217,11 +226,12 @@ static void clean_channels_are_bit_equal(void **state)
                 }
             }
         }
+        drive_reset(d);
         drive_output dirty = drive_run(d, data, frames, 33, &random);
         uint64_t missing = 0;
         for (size_t c = 0; c < 40; c++) {
-            missing += d->unit.missing[c];
-            assert_true(c % 2 == 0 || d->unit.missing[c] == 0);
+            missing += d->block->missing[c];
+            assert_true(c % 2 == 0 || d->block->missing[c] == 0);
         }
         assert_int_equal(missing, expected);
         size_t size = weir_dtype_bytes(spec.dtype);
@@ -279,22 +289,59 @@ static void edges_do_not_drift(void **state)
     for (size_t i = 0; i < 64; i++) {
         rising[i] = (float)i;
     }
-    uint64_t position = 0;
-    double length = 0.0001 * 30012.0;
+    weiri_work work = {.in = {rising}, .out = found};
     for (uint64_t bin = 0; bin < 3000000; bin++) {
-        uint64_t end = (uint64_t)((double)(bin + 1) * length);
-        size_t frames = (size_t)(end - position), taken = 0, made = 0;
-        weiri_tile in = {.data = rising, .frames = frames - 1}, out = {.data = found, .frames = 1};
-        d->unit.ops->process(&d->unit, &in, &taken, &out, &made);
-        assert_true(made == 0 && taken == frames - 1);
-        in = (weiri_tile){.data = rising + frames - 1, .frames = 1};
-        d->unit.ops->process(&d->unit, &in, &taken, &out, &made);
-        assert_true(made == 1 && taken == 1);
+        uint64_t end = (bin + 1) * 30012 / 10000;
+        assert_int_equal(weiri_due_at(&d->plan.due, end - 1, false), bin);
+        assert_int_equal(weiri_due_at(&d->plan.due, end, false), bin + 1);
+        size_t frames = (size_t)(end - work.consumed);
+        work.consume = frames - 1;
+        work.produce = 0;
+        d->ops->run(d->block, &work);
+        work.in[0] = rising + work.consume;
+        work.consumed += work.consume;
+        work.consume = work.produce = 1;
+        d->ops->run(d->block, &work);
         assert_true(found[0] == (float)(frames - 1));
-        position = end;
+        work.in[0] = rising;
+        work.consumed = end;
+        work.produced++;
     }
-    assert_int_equal(d->unit.ops->unfinished(&d->unit), 0);
     drive_close(d);
+}
+
+/* S3: lengths that binary arithmetic makes too short. */
+static void lengths_are_decimals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *duration;
+        double rate_hz;
+        uint64_t ten; /* frames of ten bins */
+    } cases[] = {{"9 ms", 25000, 2250}, {"33.3 ms", 20000, 6660}, {"290 ms", 100, 290},
+                 {"43 ms", 5000, 2150}, {"1001 ms", 1000, 10010}, {"350 ms", 44100, 154350}};
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
+        uint64_t ten = cases[i / 2].ten;
+        weir_value given[] = {weir_text("bin_duration", cases[i / 2].duration),
+                              weir_text("fractional", i % 2 ? "true" : "false"),
+                              weir_text("operation", "sum")};
+        weir_spec spec = weir_spec_make(WEIR_F32, cases[i / 2].rate_hz, 1, NULL, NULL);
+        drive *d = NULL;
+        assert_int_equal(drive_open("binned_aggregate", &spec, given, 3, &d), WEIR_OK);
+        float *ones = malloc(ten * sizeof *ones);
+        assert_non_null(ones);
+        for (size_t k = 0; k < ten; k++) {
+            ones[k] = 1;
+        }
+        drive_output o = drive_run(d, ones, ten, 0, NULL);
+        assert_int_equal(o.frames, 10);
+        for (size_t k = 0; k < o.frames; k++) {
+            assert_true(drive_value(d, &o, k) == (double)(ten / 10));
+        }
+        free(o.data);
+        free(ones);
+        drive_close(d);
+    }
 }
 
 /* One operation and a list of one differ in shape, as in the reference. */
@@ -337,10 +384,34 @@ static void only_a_median_keeps_samples(void **state)
         size_t given = make(&s, 10.0005, true, &op, 0);
         assert_int_equal(drive_open("binned_aggregate", &spec, s.values, given, &d), WEIR_OK);
         bool median = op == WEIRI_MEDIAN || op == WEIRI_NANMEDIAN;
-        uint64_t samples = 10001 * 256 * 4, scratch = 10001 * 64;
-        assert_true(median ? d->plan.state_bytes < samples + scratch + 8192
-                           : d->plan.state_bytes < 256 * 40);
-        assert_true(!median || d->plan.state_bytes > samples + scratch);
+        uint64_t samples = 10001 * 256 * 4, state_bytes = 0;
+        for (size_t i = 0; i < d->plan.field_count; i++) {
+            state_bytes += weiri_field_bytes(&d->plan.fields[i], 256);
+        }
+        assert_true(median ? state_bytes == samples + 256 * 4 : state_bytes <= 256 * 28);
+        assert_int_equal(d->plan.scratch_bytes, median ? 10001 * 64 : 0);
+        assert_int_equal(d->plan.scratch_column_bytes, median ? 8 : 0);
+        drive_close(d);
+    }
+}
+
+/* A bin ends at most its length after a frame that is in it: and no sooner. */
+static void a_bin_is_forgotten_with_the_next(void **state)
+{
+    (void)state;
+    static const char *const durations[] = {"1 ms", "10 ms", "10.5 ms", "33.3 ms"};
+    uint64_t random = drive_seed();
+    for (size_t i = 0; i < 4; i++) {
+        weir_spec spec = weir_spec_make(WEIR_F64, 1000.0, 3, NULL, NULL);
+        weir_value given[] = {weir_text("bin_duration", durations[i]),
+                              weir_text("operation", "max")};
+        drive *d = NULL;
+        assert_int_equal(drive_open("binned_aggregate", &spec, given, 2, &d), WEIR_OK);
+        static const uint64_t frames[] = {0, 9, 10, 33};
+        assert_int_equal(drive_settle(d, 1e-6), frames[i]);
+        for (size_t before = 20; before < 60; before++) {
+            (void)drive_settles(d, before, 0, &random);
+        }
         drive_close(d);
     }
 }
@@ -384,7 +455,8 @@ static void passthrough_changes_nothing(void **state)
     void *data = drive_signal(&spec, 100, 0, 0.1, &random);
     drive_output o = drive_cuts(d, data, 100, &random);
     assert_int_equal(o.frames, 100);
-    assert_true(d->plan.frames_per_output == 1.0);
+    assert_true(weiri_due_is_same(&d->plan.due));
+    assert_int_equal(drive_settle(d, 0), 0);
     assert_memory_equal(o.data, data, 100 * 5 * 8);
     free(o.data);
     free(data);
@@ -398,8 +470,10 @@ int main(void)
         cmocka_unit_test(clean_channels_are_bit_equal),
         cmocka_unit_test(std_is_sound_on_an_offset),
         cmocka_unit_test(edges_do_not_drift),
+        cmocka_unit_test(lengths_are_decimals),
         cmocka_unit_test(a_list_adds_a_dimension),
         cmocka_unit_test(only_a_median_keeps_samples),
+        cmocka_unit_test(a_bin_is_forgotten_with_the_next),
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(passthrough_changes_nothing),
     };

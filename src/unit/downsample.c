@@ -15,9 +15,7 @@ typedef struct downsample_settings {
 } downsample_settings;
 
 typedef struct downsample {
-    const weiri_kernels *kernels;
     uint64_t factor;
-    uint64_t wait; /* frames to pass before the next that is kept */
 } downsample;
 
 #define MOST_FRAMES 4294967296.0 /* 2^32: 39 hours at 30 kHz */
@@ -35,7 +33,8 @@ static const weir_setting table[] = {
      .min = 1e-9,
      .max = 1e9,
      .offset = offsetof(downsample_settings, target_rate_hz),
-     .help = "the rate that is wanted: the nearest above it by a whole factor is taken"},
+     .help = "target rate, rounded up to input rate / integer; 30 kHz to 10 kHz is every 3rd frame "
+             "(ezmsg-sigproc: every 2nd)"},
     {.name = "factor",
      .type = WEIR_SETTING_INTEGER,
      .preset = "null",
@@ -47,15 +46,15 @@ static const weir_setting table[] = {
     {.name = NULL},
 };
 
-/* rate / target in one division: where the ratio is a whole number it comes out as that number. The
- * reference divides twice and takes 2 for 30 kHz to 10 kHz. */
 static uint64_t factor_of(const downsample_settings *set, double rate_hz)
 {
     if (set->factor != INT64_MIN) {
         return (uint64_t)set->factor;
     }
-    double ratio = isnan(set->target_rate_hz) ? 1.0 : floor(rate_hz / set->target_rate_hz);
-    return ratio < 1.0 ? 1 : ratio > MOST_FRAMES ? (uint64_t)MOST_FRAMES : (uint64_t)ratio;
+    uint64_t most = (uint64_t)MOST_FRAMES;
+    uint64_t factor =
+        isnan(set->target_rate_hz) ? 1 : weiri_decimation(rate_hz, set->target_rate_hz);
+    return factor < most ? factor : most;
 }
 
 static weir_err plan_downsample(const void *settings, weiri_unit_plan *plan)
@@ -80,66 +79,53 @@ static weir_err plan_downsample(const void *settings, weiri_unit_plan *plan)
         weiri_notice(plan->notices,
                      "factor: neither it nor target_rate is given; every frame is kept");
     }
-    plan->frames_per_output = (double)factor_of(set, rate_hz);
-    plan->state_bytes = sizeof(downsample);
+    uint64_t factor = factor_of(set, rate_hz);
+    plan->due = (weiri_due){
+        .p = factor, .q = 1, .offset = (int64_t)factor - 1, .end = (int64_t)factor - 1, .grain = 1};
+    plan->constant_bytes = sizeof(downsample);
     return WEIR_OK;
 }
 
-static void init_downsample(weiri_unit *unit)
+static void prepare_downsample(const void *settings, const weiri_unit_plan *plan, void *constants)
 {
-    downsample *d = unit->state;
-    d->kernels = weiri_kernels_get();
-    d->factor = factor_of(unit->settings, unit->in->rate_hz);
+    downsample *d = constants;
+    d->factor = factor_of(settings, plan->in->rate_hz);
 }
 
-static void reset_downsample(weiri_unit *unit)
+/* A frame that is kept does not depend on others. */
+static uint64_t
+settle_downsample(const void *settings, const weiri_unit_plan *plan, double tolerance)
 {
-    downsample *d = unit->state;
-    d->wait = 0;
+    (void)settings;
+    (void)plan;
+    (void)tolerance;
+    return 0;
 }
 
 /* Frames that are not kept count too: what came in damaged should show (S5). */
-static void count_missing(weiri_unit *unit, const downsample *d, const void *rows, size_t frames)
+static void count_missing(weiri_block *block, const void *rows, size_t frames)
 {
-    size_t count = frames * (size_t)weir_spec_columns(unit->in);
-    weir_dtype dtype = unit->in->dtype;
-    if ((dtype == WEIR_F32 && !d->kernels->finite_f32(rows, count)) ||
-        (dtype == WEIR_F64 && !d->kernels->finite_f64(rows, count))) {
-        weiri_count_missing(unit, rows, frames);
+    const weiri_kernels *kernels = weiri_kernels_get();
+    size_t count = frames * (size_t)weir_spec_columns(block->in);
+    weir_dtype dtype = block->in->dtype;
+    if ((dtype == WEIR_F32 && !kernels->finite_f32(rows, count)) ||
+        (dtype == WEIR_F64 && !kernels->finite_f64(rows, count))) {
+        weiri_count_missing(block, rows, frames);
     }
 }
 
-static void process_downsample(weiri_unit *unit,
-                               const weiri_tile *in,
-                               size_t *ret_consumed,
-                               weiri_tile *out,
-                               size_t *ret_produced)
+static void run_downsample(weiri_block *block, const weiri_work *work)
 {
-    downsample *d = unit->state;
-    size_t row_bytes = (size_t)weir_spec_frame_bytes(unit->in);
-    const unsigned char *rows = in->data;
-    size_t consumed = 0, produced = 0;
-    for (;;) {
-        size_t left = in->frames - consumed;
-        if (d->wait >= left) {
-            d->wait -= left;
-            consumed = in->frames;
-            break;
-        }
-        consumed += (size_t)d->wait;
-        d->wait = 0;
-        if (produced == out->frames) {
-            break;
-        }
-        memcpy((unsigned char *)out->data + produced * row_bytes, rows + consumed * row_bytes,
-               row_bytes);
-        produced++;
-        consumed++;
-        d->wait = d->factor - 1;
+    const downsample *d = block->constants;
+    size_t row_bytes = (size_t)weir_spec_frame_bytes(block->in);
+    const unsigned char *rows = work->in[0];
+    unsigned char *kept = work->out;
+    size_t next = (size_t)(work->produced * d->factor - work->consumed); /* to keep, of `rows` */
+    for (size_t i = 0; i < work->produce; i++) {
+        memcpy(kept + i * row_bytes, rows + next * row_bytes, row_bytes);
+        next += (size_t)d->factor;
     }
-    count_missing(unit, d, in->data, consumed);
-    *ret_consumed = consumed;
-    *ret_produced = produced;
+    count_missing(block, rows, work->consume);
 }
 
 const weiri_unit_ops weiri_unit_downsample = {
@@ -151,7 +137,7 @@ const weiri_unit_ops weiri_unit_downsample = {
              .settings = table},
     .settings_bytes = sizeof(downsample_settings),
     .plan = plan_downsample,
-    .init = init_downsample,
-    .process = process_downsample,
-    .reset = reset_downsample,
+    .prepare = prepare_downsample,
+    .settle = settle_downsample,
+    .run = run_downsample,
 };

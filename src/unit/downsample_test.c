@@ -18,7 +18,8 @@ static void every_nth_frame_is_kept(void **state)
             weir_value given = weir_number("factor", factors[j]);
             drive *d = NULL;
             assert_int_equal(drive_open("downsample", &spec, &given, 1, &d), WEIR_OK);
-            assert_true(d->plan.frames_per_output == factors[j]);
+            assert_true(d->plan.due.p == (uint64_t)factors[j] && d->plan.due.q == 1);
+            assert_int_equal(d->plan.field_count, 0);
             unsigned char *data = malloc(500 * row);
             assert_non_null(data);
             for (size_t k = 0; k < 500 * row; k++) {
@@ -40,15 +41,23 @@ static void every_nth_frame_is_kept(void **state)
 static void a_rate_becomes_a_factor(void **state)
 {
     (void)state;
-    static const double cases[][3] = {{30000, 1000, 30}, {30000, 10000, 3}, {30000, 2500, 12},
-                                      {25000, 1, 25000}, {30012, 1000, 30}, {128, 100, 1},
-                                      {128, 60, 2},      {128, 400, 1},     {44100, 11025, 4}};
+    static const double cases[][3] = {{30000, 1000, 30},
+                                      {30000, 10000, 3},
+                                      {30000, 2500, 12},
+                                      {25000, 1, 25000},
+                                      {30012, 1000, 30},
+                                      {128, 100, 1},
+                                      {128, 60, 2},
+                                      {128, 400, 1},
+                                      {44100, 11025, 4},
+                                      {0.3, 0.1, 3},
+                                      {100, 9.090909090909092, 11}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         weir_spec spec = weir_spec_make(WEIR_F32, cases[i][0], 3, NULL, NULL);
         weir_value given = weir_number("target_rate", cases[i][1]);
         drive *d = NULL;
         assert_int_equal(drive_open("downsample", &spec, &given, 1, &d), WEIR_OK);
-        assert_true(d->plan.frames_per_output == cases[i][2]);
+        assert_true(d->plan.due.p == (uint64_t)cases[i][2]);
         assert_int_equal(d->notices.count, cases[i][1] > cases[i][0] ? 1 : 0);
         drive_close(d);
     }
@@ -69,8 +78,8 @@ static void missing_samples_are_counted(void **state)
         missing += isfinite(drive_input(&spec, data, i)) ? 0 : 1;
     }
     assert_true(missing > 0);
-    assert_int_equal(missing, d->unit.missing[0] + d->unit.missing[1] + d->unit.missing[2] +
-                                  d->unit.missing[3]);
+    assert_int_equal(missing, d->block->missing[0] + d->block->missing[1] + d->block->missing[2] +
+                                  d->block->missing[3]);
     for (size_t k = 0; k < o.frames; k++) {
         assert_memory_equal(o.data + k * 16, data + k * 48, 16);
     }

@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-enum { DRIVE_FIELDS = 16, DRIVE_GUARD = 64 };
+enum { DRIVE_FIELDS = 32, DRIVE_GUARD = 64 };
 
 /* Guarded memory: a multiple of 64 from `offset` on. */
 typedef struct drive_memory {
@@ -268,7 +268,7 @@ static inline weir_err drive_plan(
     };
     weir_err err = WEIR_OK;
     if (d->ops->info.settings != NULL) {
-        err = weiri_settings_read(d->ops->info.settings, given, count, memory, &d->notices,
+        err = weiri_settings_read(d->ops->info.settings, NULL, given, count, memory, &d->notices,
                                   settings, NULL, NULL);
     }
     if (err == WEIR_OK) {

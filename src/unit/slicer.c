@@ -3,8 +3,9 @@
  * slicer.c: some entries of an inner dimension: channels by name, number, slice or pattern. Labels and
  * units go with them. Values and dtype stay as they are.
  */
-#include "kernel/kernel.h"
 #include "dsp/selection.h"
+#include "kernel/kernel.h"
+#include "unit/unit.h"
 
 #include <string.h>
 
@@ -17,13 +18,10 @@ typedef struct slicer_settings {
 } slicer_settings;
 
 typedef struct slicer {
-    const weiri_kernels *kernels;
-    uint64_t *list;     /* indexes that are taken */
-    size_t count;       /* of them */
-    bool run;           /* one after the other: a single copy */
-    size_t outer;       /* blocks [size x inner] in a frame */
-    size_t block_bytes; /* of them, in */
-    size_t entry_bytes; /* of one entry: [inner] */
+    int dim;         /* that is selected from */
+    bool run;        /* entries one after the other: a single copy */
+    uint64_t count;  /* of list */
+    uint64_t list[]; /* indexes that are kept */
 } slicer;
 
 enum { ORDER_AXIS, ORDER_SELECTION };
@@ -98,14 +96,6 @@ static weir_err check_dim(const slicer_settings *set, const weir_spec *in, int d
                       set->axis, d[1], d[2], d[3]);
 }
 
-static slicer *place(weiri_carver *carver, weiri_selection *selection)
-{
-    slicer *s = weiri_carve(carver, 1, sizeof *s);
-    selection->list = weiri_carve(carver, selection->axis->size, sizeof *selection->list);
-    selection->chosen = weiri_carve(carver, selection->axis->size, sizeof *selection->chosen);
-    return s;
-}
-
 static weiri_selection selection_of(const slicer_settings *set, const weir_axis *axis)
 {
     return (weiri_selection){.axis = axis,
@@ -168,9 +158,6 @@ static weir_err plan_slicer(const void *settings, weiri_unit_plan *plan)
         return err;
     }
     weiri_selection s = selection_of(set, &in->dims[dim]);
-    weiri_carver carver = {.base = NULL, .used = 0};
-    (void)place(&carver, &s);
-    plan->state_bytes = carver.used;
     s.list = plan->memory.get(plan->memory.user, (size_t)s.axis->size * sizeof *s.list);
     s.chosen = plan->memory.get(plan->memory.user, (size_t)s.axis->size * sizeof *s.chosen);
     if (s.list == NULL || s.chosen == NULL) {
@@ -191,6 +178,8 @@ static weir_err plan_slicer(const void *settings, weiri_unit_plan *plan)
         weiri_notice(plan->notices, "selection: %llu of its names fit nothing",
                      (unsigned long long)s.left_out);
     }
+    plan->columnwise = strcmp(s.axis->name, "ch") != 0;
+    plan->constant_bytes = sizeof(slicer) + s.axis->size * (sizeof *s.list + sizeof *s.chosen);
     if (s.single) {
         size_t after = in->dim_count - (size_t)dim - 1;
         memmove(&out->dims[dim], &out->dims[dim + 1], after * sizeof out->dims[0]);
@@ -199,29 +188,25 @@ static weir_err plan_slicer(const void *settings, weiri_unit_plan *plan)
     return WEIR_OK;
 }
 
-/* ---- running ------------------------------------------------------------------------------- */
-
-static void init_slicer(weiri_unit *unit)
+/* Behind the list is what resolving needs. */
+static void prepare_slicer(const void *settings, const weiri_unit_plan *plan, void *constants)
 {
-    const slicer_settings *set = unit->settings;
-    int dim = find_dim(set, unit->in);
-    weiri_split split = weiri_spec_split(unit->in, dim);
-    weiri_selection selection = selection_of(set, &unit->in->dims[dim]);
-    weiri_carver carver = {.base = unit->state, .used = 0};
-    slicer *s = place(&carver, &selection);
+    const slicer_settings *set = settings;
+    slicer *s = constants;
+    s->dim = find_dim(set, plan->in);
+    weiri_selection selection = selection_of(set, &plan->in->dims[s->dim]);
+    selection.list = s->list;
+    selection.chosen = (bool *)(s->list + selection.axis->size);
     weir_err err = weiri_selection_resolve(&selection, set->selection);
     (void)err; /* plan() has seen that it is none */
-    s->kernels = weiri_kernels_get();
-    s->list = selection.list;
-    s->count = (size_t)selection.count;
-    s->outer = (size_t)split.outer;
-    s->entry_bytes = (size_t)split.inner * weir_dtype_bytes(unit->in->dtype);
-    s->block_bytes = (size_t)split.size * s->entry_bytes;
+    s->count = selection.count;
     s->run = true;
-    for (size_t i = 1; i < s->count; i++) {
+    for (uint64_t i = 1; i < s->count; i++) {
         s->run = s->run && s->list[i] == s->list[i - 1] + 1;
     }
 }
+
+/* ---- running ------------------------------------------------------------------------------- */
 
 /* With the size a constant, a copy is one move. */
 #define GATHER(bytes)                                                                              \
@@ -231,11 +216,11 @@ static void init_slicer(weiri_unit *unit)
         }                                                                                          \
         break;
 
-static void copy_block(const slicer *s, unsigned char *to, const unsigned char *from)
+static void
+copy_entries(const slicer *s, unsigned char *to, const unsigned char *from, size_t bytes)
 {
-    size_t bytes = s->entry_bytes;
     if (s->run) {
-        memcpy(to, from + s->list[0] * bytes, s->count * bytes);
+        memcpy(to, from + s->list[0] * bytes, (size_t)s->count * bytes);
         return;
     }
     switch (bytes) {
@@ -250,45 +235,41 @@ static void copy_block(const slicer *s, unsigned char *to, const unsigned char *
     }
 }
 
-/* Channels that are not taken count too: what came in damaged should show (S5). */
-static void count_missing(weiri_unit *unit, const slicer *s, const void *rows, size_t frames)
+/* Channels that are not selected count too: what came in damaged should show (S5). */
+static void count_missing(weiri_block *block, const void *rows, size_t frames)
 {
-    size_t count = frames * (size_t)weir_spec_columns(unit->in);
-    weir_dtype dtype = unit->in->dtype;
-    if ((dtype == WEIR_F32 && !s->kernels->finite_f32(rows, count)) ||
-        (dtype == WEIR_F64 && !s->kernels->finite_f64(rows, count))) {
-        weiri_count_missing(unit, rows, frames);
+    const weiri_kernels *kernels = weiri_kernels_get();
+    size_t count = frames * (size_t)weir_spec_columns(block->in);
+    weir_dtype dtype = block->in->dtype;
+    if ((dtype == WEIR_F32 && !kernels->finite_f32(rows, count)) ||
+        (dtype == WEIR_F64 && !kernels->finite_f64(rows, count))) {
+        weiri_count_missing(block, rows, frames);
     }
 }
 
-static void process_slicer(weiri_unit *unit,
-                           const weiri_tile *in,
-                           size_t *ret_consumed,
-                           weiri_tile *out,
-                           size_t *ret_produced)
+static void run_slicer(weiri_block *block, const weiri_work *work)
 {
-    const slicer *s = unit->state;
-    size_t frames = in->frames < out->frames ? in->frames : out->frames;
-    const unsigned char *from = in->data;
-    unsigned char *to = out->data;
-    for (size_t i = 0; i < frames * s->outer; i++) {
-        copy_block(s, to, from);
-        from += s->block_bytes;
-        to += s->count * s->entry_bytes;
+    const slicer *s = block->constants;
+    weiri_split split = weiri_spec_split(block->in, s->dim);
+    size_t entry_bytes = (size_t)split.inner * weir_dtype_bytes(block->in->dtype);
+    const unsigned char *from = work->in[0];
+    unsigned char *to = work->out;
+    for (size_t i = 0; i < work->consume * (size_t)split.outer; i++) {
+        copy_entries(s, to, from, entry_bytes);
+        from += (size_t)split.size * entry_bytes;
+        to += (size_t)s->count * entry_bytes;
     }
-    count_missing(unit, s, in->data, frames);
-    *ret_consumed = frames;
-    *ret_produced = frames;
+    count_missing(block, work->in[0], work->consume);
 }
 
 const weiri_unit_ops weiri_unit_slicer = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "slicer",
              .summary = "takes some channels (or entries of another inner dimension)",
-             .flags = WEIR_UNIT_ANY_DTYPE,
+             .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(slicer_settings),
     .plan = plan_slicer,
-    .init = init_slicer,
-    .process = process_slicer,
+    .prepare = prepare_slicer,
+    .run = run_slicer,
 };

@@ -9,16 +9,18 @@
 static const char *const labels[10] = {"Fp1", "Fp2",     "C3",     "C4", "O1",
                                        "O2",  "x-aip-1", "x-m1-1", "7",  "a b"};
 
-static void check_values(const weir_spec *spec, const char *text, uint64_t *random)
+static void
+check_values(const weir_spec *spec, const char *axis, const char *text, uint64_t *random)
 {
     uint64_t list[64];
     bool chosen[64];
-    int dim = weir_spec_dim(spec, "ch");
-    weir_value given = weir_text("selection", text);
+    int dim = weir_spec_dim(spec, axis);
+    weir_value given[] = {weir_text("selection", text), weir_text("axis", axis)};
     weiri_selection s = {.axis = &spec->dims[dim], .list = list, .chosen = chosen};
-    assert_int_equal(weiri_selection_resolve(&s, &given), WEIR_OK);
+    assert_int_equal(weiri_selection_resolve(&s, &given[0]), WEIR_OK);
     drive *d = NULL;
-    assert_int_equal(drive_open("slicer", spec, &given, 1, &d), WEIR_OK);
+    assert_int_equal(drive_open("slicer", spec, given, 2, &d), WEIR_OK);
+    assert_int_equal(d->plan.columnwise, strcmp(axis, "ch") != 0);
     weiri_split split = weiri_spec_split(spec, dim);
     size_t bytes = weir_dtype_bytes(spec->dtype), row = (size_t)weir_spec_frame_bytes(spec);
     unsigned char *data = malloc(50 * row);
@@ -52,14 +54,16 @@ static void slicer_takes_what_is_named(void **state)
     for (size_t i = 0; i < 5; i++) {
         for (size_t j = 0; j < 6; j++) {
             weir_spec spec = weir_spec_make(dtypes[i], 100.0, 10, labels, NULL);
-            check_values(&spec, texts[j], &random);
+            check_values(&spec, "ch", texts[j], &random);
             spec.dims[2] = (weir_axis){.name = "metric", .unit = "", .size = 3, .step = 1};
             spec.dim_count = 3;
-            check_values(&spec, texts[j], &random);
+            check_values(&spec, "ch", texts[j], &random);
+            check_values(&spec, "metric", "::2", &random);
             spec.dims[3] = spec.dims[1];
-            spec.dims[1] = (weir_axis){.name = "time", .unit = "s", .size = 4, .step = 1};
+            spec.dims[1] = (weir_axis){.name = "lag", .unit = "s", .size = 4, .step = 1};
             spec.dim_count = 4;
-            check_values(&spec, texts[j], &random);
+            check_values(&spec, "ch", texts[j], &random);
+            check_values(&spec, "lag", "1:3", &random);
         }
     }
 }

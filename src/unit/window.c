@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * window.c: cuts the stream into windows: one output frame a window, its samples along an inner
- * dimension. Duration and shift are floor(seconds x rate) frames (S3). Windows may overlap or leave
- * gaps. Only what does not depend on the cut of the stream is there (S1): zero_pad_until none and shift.
+ * dimension. Duration and shift are floor(seconds x rate) frames, computed as decimals (S3). Windows
+ * may overlap or leave gaps. Of zero_pad_until only what does not depend on message boundaries is there
+ * (S1): none and shift.
+ *
+ * Frames are counted from the zeros that stand before the stream: frame g is in row g mod W of the ring, and
+ * window m has the frames from m x shift on.
  */
-#include "unit/reduce.h"
+#include "kernel/kernel.h"
+#include "unit/unit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,14 +25,8 @@ typedef struct window_settings {
 } window_settings;
 
 typedef struct window {
-    const weiri_kernels *kernels;
-    unsigned char *ring; /* the last frames, up to `frames` of them */
-    size_t frames, shift, row_bytes, columns;
-    size_t head;  /* where in the ring the oldest lies */
-    size_t held;  /* frames in the ring */
-    size_t fresh; /* of them, those that came in and were in no window yet */
-    size_t skip;  /* frames still to pass before the next window, where windows leave gaps */
-    size_t zeros; /* frames of zeros that stand before the first */
+    uint64_t frames, shift;
+    uint64_t zeros; /* frames of zeros before the first */
 } window;
 
 enum { PAD_NONE, PAD_SHIFT, PAD_FULL, PAD_INPUT };
@@ -56,7 +55,8 @@ static const weir_setting table[] = {
      .min = 1e-9,
      .max = 1e9,
      .offset = offsetof(window_settings, window_dur_s),
-     .help = "duration of a window",
+     .help = "duration of a window, floor(duration x rate) frames, computed as decimals: 9 ms at "
+             "25 kHz are 225 (ezmsg-sigproc: 224)",
      .example = "20 ms"},
     {.name = "window_shift",
      .type = WEIR_SETTING_QUANTITY,
@@ -93,16 +93,6 @@ static const weir_setting table[] = {
     {.name = NULL},
 };
 
-static window *place(weiri_carver *carver, uint64_t frames, uint64_t row_bytes)
-{
-    window *w = weiri_carve(carver, 1, sizeof *w);
-    unsigned char *ring = weiri_carve(carver, frames, (size_t)row_bytes);
-    if (w != NULL) {
-        w->ring = ring;
-    }
-    return w;
-}
-
 /* ---- plan ---------------------------------------------------------------------------------- */
 
 static weir_err whole_frames(const char *name, double seconds, double rate_hz, uint64_t *ret_frames)
@@ -112,12 +102,12 @@ static weir_err whole_frames(const char *name, double seconds, double rate_hz, u
             WEIR_E_CHAIN,
             "%s: must be given: one window a message depends on how the stream is cut", name);
     }
-    double frames = floor(seconds * rate_hz);
-    if (!(frames >= 1.0) || frames > INT32_MAX) {
-        return weiri_fail(WEIR_E_CHAIN, "%s: %g s is %.0f frames at %g Hz; 1 to %d are allowed",
-                          name, seconds, frames, rate_hz, INT32_MAX);
+    uint64_t frames = weiri_frames_floor(seconds, rate_hz);
+    if (frames < 1 || frames > INT32_MAX) {
+        return weiri_fail(WEIR_E_CHAIN, "%s: %g s is %llu frames at %g Hz; 1 to %d are allowed",
+                          name, seconds, (unsigned long long)frames, rate_hz, INT32_MAX);
     }
-    *ret_frames = (uint64_t)frames;
+    *ret_frames = frames;
     return WEIR_OK;
 }
 
@@ -168,6 +158,34 @@ static weir_err name_axis(const window_settings *set, weiri_unit_plan *plan, con
     return WEIR_OK;
 }
 
+static window window_of(const window_settings *set, double rate_hz)
+{
+    window w = {.frames = weiri_frames_floor(set->window_dur_s, rate_hz),
+                .shift = weiri_frames_floor(set->window_shift_s, rate_hz)};
+    w.zeros = set->zero_pad_until == PAD_SHIFT && w.shift < w.frames ? w.frames - w.shift : 0;
+    return w;
+}
+
+/* [time x ch] -> [win x time x ch]. The time of a window is that of its first frame, and zeros may stand
+ * before the stream; the anchor moves it by the duration as set, not as rounded. */
+static void
+plan_axes(const window_settings *set, const window *w, const char *name, weiri_unit_plan *plan)
+{
+    const weir_spec *in = plan->in;
+    weir_spec *out = &plan->out;
+    double anchor = set->anchor == ANCHOR_MIDDLE ? set->window_dur_s / 2
+                    : set->anchor == ANCHOR_END  ? set->window_dur_s
+                                                 : 0.0;
+    memmove(&out->dims[2], &out->dims[1], (in->dim_count - 1) * sizeof out->dims[0]);
+    out->dim_count = in->dim_count + 1;
+    out->dims[1] = in->dims[0];
+    out->dims[1].size = w->frames;
+    out->dims[1].start = -anchor;
+    out->dims[1].step = 1.0 / in->rate_hz;
+    out->dims[0].name = name;
+    out->dims[0].start = in->dims[0].start - (double)w->zeros / in->rate_hz + anchor;
+}
+
 static weir_err plan_window(const void *settings, weiri_unit_plan *plan)
 {
     const window_settings *set = settings;
@@ -193,145 +211,116 @@ static weir_err plan_window(const void *settings, weiri_unit_plan *plan)
                           "window_dur: %llu frames of %llu bytes are more than can be held",
                           (unsigned long long)frames, (unsigned long long)row_bytes);
     }
-    /* The time of a window is that of its first frame, of which zeros may stand before the stream; the
-     * anchor moves it by the duration as set, not as rounded. */
-    double anchor = set->anchor == ANCHOR_MIDDLE ? set->window_dur_s / 2
-                    : set->anchor == ANCHOR_END  ? set->window_dur_s
-                                                 : 0.0;
-    uint64_t zeros = set->zero_pad_until == PAD_SHIFT && shift < frames ? frames - shift : 0;
-    weir_spec *out = &plan->out;
-    memmove(&out->dims[2], &out->dims[1], (in->dim_count - 1) * sizeof out->dims[0]);
-    out->dim_count = in->dim_count + 1;
-    out->dims[1] = in->dims[0];
-    out->dims[1].size = frames;
-    out->dims[1].start = -anchor;
-    out->dims[1].step = 1.0 / in->rate_hz;
-    out->dims[0].name = name;
-    out->dims[0].start = in->dims[0].start - (double)zeros / in->rate_hz + anchor;
-    plan->frames_per_output = (double)shift;
-    weiri_carver carver = {.base = NULL, .used = 0};
-    (void)place(&carver, frames, row_bytes);
-    plan->state_bytes = carver.used;
-    return WEIR_OK;
+    window w = window_of(set, in->rate_hz);
+    plan_axes(set, &w, name, plan);
+    int64_t offset = (int64_t)shift - (int64_t)frames + (int64_t)w.zeros;
+    plan->due = (weiri_due){.p = shift, .q = 1, .offset = offset, .end = offset, .grain = 1};
+    plan->constant_bytes = sizeof w;
+    return weiri_plan_field(plan, (weiri_field){.name = "ring",
+                                                .kind = 'f',
+                                                .bytes = (uint32_t)weir_dtype_bytes(in->dtype),
+                                                .rows = frames});
+}
+
+static void prepare_window(const void *settings, const weiri_unit_plan *plan, void *constants)
+{
+    window *w = constants;
+    *w = window_of(settings, plan->in->rate_hz);
+}
+
+/* A window that starts with frame n - 1 is out with the last of its frames. */
+static uint64_t settle_window(const void *settings, const weiri_unit_plan *plan, double tolerance)
+{
+    (void)tolerance;
+    return window_of(settings, plan->in->rate_hz).frames - 1;
 }
 
 /* ---- running ------------------------------------------------------------------------------- */
 
-static void reset_window(weiri_unit *unit)
+/* Only the zeros: of all else, what is read has been written. */
+static void reset_window(weiri_block *block)
 {
-    window *w = unit->state;
-    memset(w->ring, 0, w->zeros * w->row_bytes);
-    w->head = 0;
-    w->held = w->zeros;
-    w->fresh = 0;
-    w->skip = 0;
+    const window *w = block->constants;
+    memset(block->state[0], 0, (size_t)w->zeros * (size_t)weir_spec_frame_bytes(block->in));
 }
 
-static void init_window(weiri_unit *unit)
+/* Rows of the ring from frame g on, in the two parts in which they are there. */
+static void copy_out(const window *w,
+                     const unsigned char *ring,
+                     uint64_t g,
+                     size_t count,
+                     size_t row_bytes,
+                     void *out)
 {
-    const window_settings *set = unit->settings;
-    size_t frames = (size_t)unit->out->dims[1].size;
-    size_t row_bytes = (size_t)weir_spec_frame_bytes(unit->in);
-    weiri_carver carver = {.base = unit->state, .used = 0};
-    window *w = place(&carver, frames, row_bytes);
-    w->kernels = weiri_kernels_get();
-    w->frames = frames;
-    w->shift = (size_t)floor(set->window_shift_s * unit->in->rate_hz);
-    w->row_bytes = row_bytes;
-    w->columns = (size_t)weir_spec_columns(unit->in);
-    w->zeros = set->zero_pad_until == PAD_SHIFT && w->shift < frames ? frames - w->shift : 0;
-    reset_window(unit);
+    size_t row = (size_t)(g % w->frames), until_wrap = (size_t)w->frames - row;
+    size_t first = count < until_wrap ? count : until_wrap;
+    memcpy(out, ring + row * row_bytes, first * row_bytes);
+    memcpy((unsigned char *)out + first * row_bytes, ring, (count - first) * row_bytes);
 }
 
-/* Copies the window out, oldest frame first, and moves on by a shift. */
-static void put_out(window *w, unsigned char *to)
+static void copy_in(const window *w,
+                    unsigned char *ring,
+                    uint64_t g,
+                    size_t count,
+                    size_t row_bytes,
+                    const void *in)
 {
-    size_t first = (w->frames - w->head) * w->row_bytes;
-    memcpy(to, w->ring + w->head * w->row_bytes, first);
-    memcpy(to + first, w->ring, w->head * w->row_bytes);
-    if (w->shift < w->frames) {
-        w->head = (w->head + w->shift) % w->frames;
-        w->held -= w->shift;
-    } else {
-        w->head = 0;
-        w->held = 0;
-        w->skip = w->shift - w->frames;
-    }
-    w->fresh = 0;
+    size_t row = (size_t)(g % w->frames), until_wrap = (size_t)w->frames - row;
+    size_t first = count < until_wrap ? count : until_wrap;
+    memcpy(ring + row * row_bytes, in, first * row_bytes);
+    memcpy(ring, (const unsigned char *)in + first * row_bytes, (count - first) * row_bytes);
 }
 
-/* Takes frames until a window is full; says how many. */
-static size_t take_in(window *w, const unsigned char *rows, size_t frames)
+/* A missing sample passes through as it is (S5); it is counted as it comes, in however many windows it is. */
+static void count_missing(weiri_block *block, const void *rows, size_t frames)
 {
-    if (w->skip > 0) {
-        size_t passed = frames < w->skip ? frames : w->skip;
-        w->skip -= passed;
-        return passed;
-    }
-    size_t tail = (w->head + w->held) % w->frames;
-    size_t room = w->frames - w->held;
-    size_t until_wrap = w->frames - tail;
-    room = room < until_wrap ? room : until_wrap;
-    frames = frames < room ? frames : room;
-    memcpy(w->ring + tail * w->row_bytes, rows, frames * w->row_bytes);
-    w->held += frames;
-    w->fresh += frames;
-    return frames;
-}
-
-/* A missing sample passes on as it is (S5); it is counted as it comes, in however many windows it is. */
-static void count_missing(weiri_unit *unit, const window *w, const void *rows, size_t frames)
-{
-    bool finite = unit->in->dtype == WEIR_F32 ? w->kernels->finite_f32(rows, frames * w->columns)
-                                              : w->kernels->finite_f64(rows, frames * w->columns);
+    const weiri_kernels *kernels = weiri_kernels_get();
+    size_t count = frames * (size_t)weir_spec_columns(block->in);
+    bool finite = block->in->dtype == WEIR_F32 ? kernels->finite_f32(rows, count)
+                                               : kernels->finite_f64(rows, count);
     if (!finite) {
-        weiri_count_missing(unit, rows, frames);
+        weiri_count_missing(block, rows, frames);
     }
 }
 
-static void process_window(weiri_unit *unit,
-                           const weiri_tile *in,
-                           size_t *ret_consumed,
-                           weiri_tile *out,
-                           size_t *ret_produced)
+/* A window is the part that came before this call, from the ring, and the part that comes with it. */
+static void run_window(weiri_block *block, const weiri_work *work)
 {
-    window *w = unit->state;
-    const unsigned char *rows = in->data;
-    size_t consumed = 0, produced = 0;
-    for (;;) {
-        if (w->held == w->frames) {
-            if (produced == out->frames) {
-                break;
-            }
-            put_out(w, (unsigned char *)out->data + produced * w->frames * w->row_bytes);
-            produced++;
-        } else if (consumed < in->frames) {
-            consumed += take_in(w, rows + consumed * w->row_bytes, in->frames - consumed);
-        } else {
-            break;
+    const window *w = block->constants;
+    const unsigned char *rows = work->in[0];
+    unsigned char *ring = block->state[0], *out = work->out;
+    size_t row_bytes = (size_t)weir_spec_frame_bytes(block->in);
+    uint64_t here = work->consumed + w->zeros; /* the first frame of `rows` */
+    for (size_t i = 0; i < work->produce; i++) {
+        uint64_t start = (work->produced + i) * w->shift;
+        uint64_t before = start < here ? here - start : 0;
+        size_t kept = (size_t)(before < w->frames ? before : w->frames);
+        copy_out(w, ring, start, kept, row_bytes, out);
+        out += kept * row_bytes;
+        if (kept < w->frames) {
+            size_t fresh = (size_t)w->frames - kept;
+            memcpy(out, rows + (size_t)(start + kept - here) * row_bytes, fresh * row_bytes);
+            out += fresh * row_bytes;
         }
     }
-    count_missing(unit, w, in->data, consumed);
-    *ret_consumed = consumed;
-    *ret_produced = produced;
-}
-
-static uint64_t unfinished_window(const weiri_unit *unit)
-{
-    const window *w = unit->state;
-    return w->fresh;
+    size_t keep = work->consume < w->frames ? work->consume : (size_t)w->frames;
+    size_t first = work->consume - keep;
+    if (keep > 0) {
+        copy_in(w, ring, here + first, keep, row_bytes, rows + first * row_bytes);
+    }
+    count_missing(block, rows, work->consume);
 }
 
 const weiri_unit_ops weiri_unit_window = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "window",
              .summary = "cuts the stream into windows, overlapping or apart",
-             .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL,
+             .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(window_settings),
     .plan = plan_window,
-    .init = init_window,
-    .process = process_window,
+    .prepare = prepare_window,
+    .settle = settle_window,
     .reset = reset_window,
-    .unfinished = unfinished_window,
+    .run = run_window,
 };

@@ -22,7 +22,8 @@ check_window(const weir_spec *spec, size_t frames, size_t shift, bool padded, ui
     drive *d = NULL;
     size_t total = 700, columns = (size_t)weir_spec_columns(spec);
     assert_int_equal(drive_open("window", spec, given, 3, &d), WEIR_OK);
-    assert_true(d->plan.frames_per_output == (double)shift);
+    assert_true(d->plan.due.p == shift && d->plan.due.q == 1);
+    assert_int_equal(drive_settle(d, 0), frames - 1);
     unsigned char *data = drive_signal(spec, total, 1.0, 0.05, random);
     drive_output o = drive_cuts(d, data, total, random);
     size_t row = columns * weir_dtype_bytes(spec->dtype), windows = 0;
@@ -40,22 +41,15 @@ check_window(const weir_spec *spec, size_t frames, size_t shift, bool padded, ui
                                 f < 0 ? zeros : data + (size_t)f * row, row);
         }
     }
-    /* S9: what was in no window: of the frames that came in after the last window's, but for a gap. */
-    long next = windows == 0 ? 0 : source_frame(windows - 1, frames - 1, frames, shift, padded) + 1;
-    next += windows > 0 && shift > frames ? (long)(shift - frames) : 0;
-    drive_output again = drive_run(d, data, total, 40, random);
-    assert_int_equal(d->unit.ops->unfinished(&d->unit),
-                     (long)total > next ? (size_t)((long)total - next) : 0);
     uint64_t missing = 0, counted = 0;
     for (size_t i = 0; i < total * columns; i++) {
         missing += isfinite(drive_input(spec, data, i)) ? 0 : 1;
     }
-    for (size_t c = 0; c < d->unit.channels; c++) {
-        counted += d->unit.missing[c];
+    for (size_t c = 0; c < d->block->channels; c++) {
+        counted += d->block->missing[c];
     }
-    assert_int_equal(counted, 7 * missing); /* drive_cuts ran the signal six times */
+    assert_int_equal(counted, missing);
     free(zeros);
-    free(again.data);
     free(o.data);
     free(data);
     drive_close(d);
@@ -111,6 +105,30 @@ static void axes_follow_the_reference(void **state)
     }
 }
 
+/* S3: durations that binary arithmetic makes too short, and frames / rate as a program computes it. */
+static void durations_are_decimals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *duration;
+        double rate_hz;
+        uint64_t frames;
+    } cases[] = {{"9 ms", 25000, 225},     {"33.3 ms", 20000, 666},
+                 {"700 ms", 44100, 30870}, {"1001 ms", 1000, 1001},
+                 {"0.043", 5000, 215},     {"290 ms", 100, 29},
+                 {"3 s", 1.0 / 3.0, 1},    {"0.006575963718820862", 44100, 290}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        weir_spec spec = weir_spec_make(WEIR_F32, cases[i].rate_hz, 1, NULL, NULL);
+        weir_value given[] = {weir_text("window_dur", cases[i].duration),
+                              weir_text("window_shift", cases[i].duration)};
+        drive *d = NULL;
+        assert_int_equal(drive_open("window", &spec, given, 2, &d), WEIR_OK);
+        assert_int_equal(d->plan.out.dims[1].size, cases[i].frames);
+        assert_true(d->plan.due.p == cases[i].frames);
+        drive_close(d);
+    }
+}
+
 static void a_name_that_is_there_is_not_taken(void **state)
 {
     (void)state;
@@ -132,29 +150,80 @@ static void an_output_of_15000_times_the_input_streams(void **state)
     weir_value given[] = {weir_number("window_dur", 0.5), weir_number("window_shift", 1.0 / 30000)};
     drive *d = NULL;
     assert_int_equal(drive_open("window", &spec, given, 2, &d), WEIR_OK);
-    assert_true(d->plan.state_bytes < 15000 * 8 + 1024);
-    float *data = malloc(15010 * 2 * sizeof *data), *found = malloc(15000 * 2 * sizeof *found);
-    assert_true(data != NULL && found != NULL);
+    assert_int_equal(weiri_field_bytes(&d->plan.fields[0], 2), 15000 * 8);
+    float *data = malloc(15010 * 2 * sizeof *data);
+    assert_non_null(data);
     for (size_t i = 0; i < 15010 * 2; i++) {
         data[i] = (float)i;
     }
     size_t at = 0, windows = 0;
     for (;;) {
-        weiri_tile in = {.data = data + 2 * at, .frames = 15010 - at}, out = {found, 1};
-        size_t taken = 0, made = 0;
-        d->unit.ops->process(&d->unit, &in, &taken, &out, &made);
-        at += taken;
-        if (made == 0) { /* the last one came when nothing was left to take */
+        const unsigned char *rows[] = {(const unsigned char *)(data + 2 * at)};
+        drive_output o = {NULL, 0};
+        at += drive_call(d, &d->whole, rows, 15010 - at, 1, false, false, &o);
+        if (o.frames == 0) { /* the last one came when nothing was left to consume */
             break;
         }
-        assert_memory_equal(found, data + 2 * windows, 15000 * 2 * sizeof *data);
+        assert_int_equal(o.frames, 1);
+        assert_memory_equal(o.data, data + 2 * windows, 15000 * 2 * sizeof *data);
+        free(o.data);
         windows++;
     }
     assert_int_equal(at, 15010);
     assert_int_equal(windows, 11);
     free(data);
-    free(found);
     drive_close(d);
+}
+
+/* S10: the same frames are in the same rows of the ring, however they came; and a frame that was asked for
+ * later than it was due comes from the ring alone. */
+static void the_ring_is_a_function_of_place(void **state)
+{
+    (void)state;
+    uint64_t random = drive_seed();
+    weir_spec spec = weir_spec_make(WEIR_F64, 1000.0, 3, NULL, NULL);
+    weir_value given[] = {weir_number("window_dur", 0.01), weir_number("window_shift", 0.003)};
+    drive *d = NULL;
+    assert_int_equal(drive_open("window", &spec, given, 2, &d), WEIR_OK);
+    double *data = drive_signal(&spec, 100, 0, 0, &random), window[30], ring[30];
+    for (size_t at = 10; at <= 100; at++) {
+        drive_reset(d);
+        drive_output o = drive_run(d, data, at, 7, &random);
+        memcpy(ring, d->whole.state[0], sizeof ring);
+        for (size_t i = at - 10; i < at; i++) {
+            assert_memory_equal(ring + i % 10 * 3, data + i * 3, 3 * sizeof *ring);
+        }
+        size_t last = (at - 10) / 3; /* again, from the ring, if all of it is still there */
+        weiri_work work = {.consumed = at, .produced = last, .produce = 1, .out = window};
+        if (last * 3 == at - 10) {
+            d->ops->run(d->block, &work);
+            assert_memory_equal(window, data + last * 9, sizeof window);
+        }
+        free(o.data);
+    }
+    free(data);
+    drive_close(d);
+}
+
+static void a_window_is_forgotten_after_its_last_frame(void **state)
+{
+    (void)state;
+    static const double shifts[] = {0.001, 0.004, 0.01, 0.017};
+    uint64_t random = drive_seed();
+    weir_spec spec = weir_spec_make(WEIR_F64, 1000.0, 3, NULL, NULL);
+    for (size_t i = 0; i < 4; i++) {
+        weir_value given[] = {weir_number("window_dur", 0.01),
+                              weir_number("window_shift", shifts[i])};
+        drive *d = NULL;
+        assert_int_equal(drive_open("window", &spec, given, 2, &d), WEIR_OK);
+        double earlier = 0;
+        for (size_t before = 20; before < 40; before++) {
+            double one = drive_settles(d, before, 0, &random);
+            earlier = one > earlier ? one : earlier;
+        }
+        assert_true(earlier > 0);
+        drive_close(d);
+    }
 }
 
 static void mistakes_are_named(void **state)
@@ -194,8 +263,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_hold_the_frames_they_should),
         cmocka_unit_test(axes_follow_the_reference),
+        cmocka_unit_test(durations_are_decimals),
         cmocka_unit_test(a_name_that_is_there_is_not_taken),
         cmocka_unit_test(an_output_of_15000_times_the_input_streams),
+        cmocka_unit_test(the_ring_is_a_function_of_place),
+        cmocka_unit_test(a_window_is_forgotten_after_its_last_frame),
         cmocka_unit_test(mistakes_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * reduce.h: the aggregations (DESIGN 7) of a run of frames, one value a column and operation: for bins
- * over time and for inner dimensions. Streams: only a median keeps samples. Knows nothing of units,
- * axes or time.
+ * reduce.h: aggregations of a run of frames, one value for each column and operation: for bins over time
+ * and for inner dimensions. Only a median keeps samples. Knows nothing of units, axes or time, and has no
+ * memory of its own: what a run accumulates is in arrays that the caller provides.
  */
 #ifndef WEIRI_REDUCE_H
 #define WEIRI_REDUCE_H
 
+#include <weir/array.h>
+
 #include "kernel/kernel.h"
-#include "unit/unit.h"
 
 /* Every operation: X(NAME, name). The order is the one of weiri_operations. */
 #define WEIRI_OPERATION_LIST(X)                                                                    \
@@ -36,54 +37,59 @@ typedef enum weiri_operation {
 /* For a settings table: a setting's value is a weiri_operation. */
 extern const weir_choice weiri_operations[];
 
-/* Whether a result has the unit of the samples. */
+/* Whether a result has the physical unit of the samples. */
 bool weiri_operation_keeps_unit(int operation);
 
 /* What is to be reduced, and how. */
 typedef struct weiri_reduce_what {
-    const int *operations; /* of weiri_operation; outlives the reduction */
+    const int *operations; /* of weiri_operation */
     size_t count;
     weir_dtype dtype; /* F32 or F64, of samples and results; sums are double */
     uint64_t columns;
     uint64_t longest; /* frames of a run at most, < 2^31 */
-    bool whole;  /* each run comes in one add, finished before its rows go: nothing is stored */
-    bool strict; /* a missing sample makes the result NaN, but for the nan forms; else it is
-                             left out, and NaN is what has none left */
+    bool whole;  /* each run comes in one add, and its rows stay until finish: no sample is kept */
+    bool strict; /* a missing sample makes the result NaN, except for the nan forms; else it is
+                         left out, and a column without any sample gives NaN */
     double start, step;   /* coordinate of frame i of a run, for argmin and argmax */
     double spacing;       /* between frames, for trapezoid */
     const double *values; /* instead of the three: coordinates of the frames; or NULL */
 } weiri_reduce_what;
 
-/* The accumulators of one operation; which are there depends on it. */
-typedef struct weiri_reduce_sums {
-    double *first, *second, *third; /* one a column */
-    void *best;                     /* of the samples' type */
-    void *at;                       /* of a signed integer as wide */
-} weiri_reduce_sums;
+/* One of the arrays in which a run accumulates: [rows x columns]. */
+typedef struct weiri_reduce_array {
+    const char *operation; /* "mean"; "" = of all */
+    const char *name;      /* "sum" */
+    char kind;             /* 'f' float, 'i' signed, 'u' unsigned integer */
+    uint32_t bytes;        /* of an entry */
+    uint64_t rows;
+} weiri_reduce_array;
 
+/* A reduction as it runs: made anew for each call of add or finish; only the arrays persist. */
 typedef struct weiri_reduce {
     weiri_reduce_what what;
-    const weiri_kernels *kernels;
-    weiri_reduce_sums *sums; /* one an operation */
-    uint32_t *absent;        /* missing samples of the run, one count a column */
-    bool any_absent;
-    uint64_t frames;      /* of the run so far */
-    void *samples;        /* [longest x columns], for a median */
-    void *scratch;        /* [longest x 64 B], for a median */
-    double *medians;      /* one a column */
-    const void *borrowed; /* the rows of a whole run, until its finish */
+    void *const *arrays; /* in the order of weiri_reduce_array_of */
+    void *scratch;       /* see weiri_reduce_scratch; 64-byte aligned */
+    uint64_t frames;     /* of the run so far */
+    const void *whole;   /* the rows of a run that comes in one add, until its finish */
 } weiri_reduce;
 
-/* Whether it can be held: product and lengths. WEIR_E_CHAIN; the detail starts with `setting`. */
+/* Whether sizes stay within their types. WEIR_E_CHAIN; the detail starts with `setting`. */
 weir_err weiri_reduce_check(const weiri_reduce_what *what, const char *setting);
 
-/* Places the arrays (see weiri_carve): once to learn the size, once for good. Does not begin. */
-void weiri_reduce_place(weiri_reduce *reduce, const weiri_reduce_what *what, weiri_carver *carver);
+/* Array number `number` of a reduction; false: it has fewer. */
+bool weiri_reduce_array_of(const weiri_reduce_what *what,
+                           size_t number,
+                           weiri_reduce_array *ret_array);
 
-/* Starts a run. */
+/* Bytes of scratch: so many, plus so many for each column. */
+void weiri_reduce_scratch(const weiri_reduce_what *what,
+                          uint64_t *ret_bytes,
+                          uint64_t *ret_column_bytes);
+
+/* Starts a run: writes the arrays, except for the samples of a median. */
 void weiri_reduce_begin(weiri_reduce *reduce);
 
-/* Takes the next frames of the run, [frames x columns]. False: some samples were missing. */
+/* Adds the next frames of the run, [frames x columns]. False: some samples were missing. */
 bool weiri_reduce_add(weiri_reduce *reduce, const void *rows, size_t frames);
 
 /* Writes the results of the run, [columns x count], of the samples' type. */
