@@ -85,6 +85,10 @@ weir_err weiri_settings_read(const weir_setting *table,
                              weir_value *marks,
                              const weir_value **ret_wrong);
 
+/* One row of a table, of a type that needs no memory (number, quantity, integer, enum, bool): reads a value into
+ * the settings struct; null = none. WEIR_E_CHAIN as above. */
+weir_err weiri_setting_read(const weir_setting *row, const weir_value *value, void *settings);
+
 /* A deep copy of a value. NULL: no memory, or nested deeper than this (the detail says so). */
 #define WEIRI_VALUE_DEPTH 32
 const weir_value *weiri_value_copy(const weir_value *value, weiri_memory memory);

@@ -422,6 +422,34 @@ static weir_err read_one(reader *r, const weir_value *value, void *field)
     return WEIR_OK;
 }
 
+static void *no_memory(void *user, size_t bytes)
+{
+    (void)user;
+    (void)bytes;
+    return NULL;
+}
+
+weir_err weiri_setting_read(const weir_setting *row, const weir_value *value, void *settings)
+{
+    switch (row->type) {
+    case WEIR_SETTING_NUMBER:
+    case WEIR_SETTING_QUANTITY:
+    case WEIR_SETTING_INTEGER:
+    case WEIR_SETTING_ENUM:
+    case WEIR_SETTING_BOOL:
+        break;
+    default:
+        return weiri_fail(WEIR_E_CHAIN, "%s: a text or list cannot be replaced alone", row->name);
+    }
+    reader r = {.row = row, .memory = {no_memory, NULL}};
+    void *field = (unsigned char *)settings + row->offset;
+    if (value->type == WEIR_VALUE_NULL) {
+        store_none(row, field);
+        return WEIR_OK;
+    }
+    return read_one(&r, value, field);
+}
+
 /* A preset as a value: "[0.9, 0.99]" is a list of texts, all else one text. text[] and items[] hold it. */
 static weir_value preset_value(const char *preset, char *text, weir_value *items)
 {

@@ -141,6 +141,8 @@ typedef struct weiri_plan {
     int exit_count;
     bool flushes; /* a step outputs more at a segment's end */
     uint64_t *dues; /* one a step: used by weiri_plan_due */
+    void *bench;    /* for a unit's plan of another value of a live setting */
+    size_t bench_bytes;
     weir_source *source; /* NULL: pushed. With a source there is an input tile that it fills */
     weir_sink **sinks;   /* one an exit, or NULL */
     uint64_t threads;
@@ -276,6 +278,11 @@ void weiri_group_call(weir_chain *chain, int group, weiri_call *call);
 /* A step's place and states as before the first frame of a segment; `hold`: states stay. */
 void weiri_step_reset(weir_chain *chain, int step, bool hold);
 #define WEIRI_GROUP_STEPS 32 /* of a group at most */
+
+/* live.c */
+weiri_node *weiri_chain_node(const weir_chain *chain, int number);
+weir_err weiri_chain_set_node(weir_chain *chain, weiri_node *node, const weir_value *setting);
+bool weiri_step_is_live(const weiri_step *step); /* has live settings */
 
 /* mode.c: the processor's mode for subnormal numbers (S6). */
 typedef uint64_t weiri_mode;

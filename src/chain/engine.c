@@ -393,8 +393,8 @@ void weiri_chain_feed(weir_chain *chain, const weir_message *message)
         int64_t index = message->first_index == WEIR_INDEX_NEXT ? 0 : message->first_index;
         /* A segment is counted from its first frame here, wherever the input's count begins. */
         running->segment_start_ns =
-            message->segment_start_ns +
-            llround((double)index / chain->plan->input.rate_hz * 1e9);
+            weiri_ns_sum(message->segment_start_ns,
+                         weiri_frames_ns(index, weiri_fraction_of(chain->plan->input.rate_hz)));
         running->segment = running->segments++;
         running->segment_in = message->segment;
         running->index_in = index;

@@ -140,17 +140,38 @@ static weir_err check_stated(const weiri_step *step)
     return WEIR_OK;
 }
 
+/* The plan's memory, counting what one unit asks of it. */
+typedef struct counted {
+    weir_chain *chain;
+    size_t bytes;
+} counted;
+
+static void *counted_get(void *user, size_t bytes)
+{
+    counted *c = user;
+    c->bytes += weiri_round_up(bytes, 16);
+    return weiri_arena_get(&c->chain->plan_arena, bytes);
+}
+
+/* Room for another plan of the unit that asks most, for live settings. */
+static weir_err reserve_bench(weir_chain *chain, weiri_plan *plan)
+{
+    plan->bench = weiri_plan_get(chain, plan->bench_bytes, 1);
+    return plan->bench != NULL ? WEIR_OK : weiri_fail_prefix(WEIR_E_NOMEM, "the plan: ");
+}
+
 /* Lets the unit say what comes out; time follows from its counts (S3). */
-static weir_err plan_unit(weir_chain *chain, weiri_step *step)
+static weir_err plan_unit(weir_chain *chain, weiri_plan *plan, weiri_step *step)
 {
     const weir_spec *in = step->in;
+    counted memory = {.chain = chain};
     step->unit = (weiri_unit_plan){
         .in = in,
         .inputs = (size_t)step->inputs,
         .out = *in,
         .due = WEIRI_DUE_SAME,
         .columnwise = (step->ops->info.flags & WEIR_UNIT_COLUMNWISE) != 0,
-        .memory = weiri_arena_memory(&chain->plan_arena),
+        .memory = {counted_get, &memory},
         .notices = &chain->notices,
     };
     weir_err err = step->inputs > 1 ? align(step) : WEIR_OK;
@@ -167,6 +188,9 @@ static weir_err plan_unit(weir_chain *chain, weiri_step *step)
     if (err != WEIR_OK) {
         return err;
     }
+    if (weiri_step_is_live(step) && memory.bytes > plan->bench_bytes) {
+        plan->bench_bytes = memory.bytes;
+    }
     const weiri_due *due = &step->unit.due;
     step->out = step->unit.out;
     step->out.rate_hz = in->rate_hz * (double)due->q / (double)due->p;
@@ -175,10 +199,11 @@ static weir_err plan_unit(weir_chain *chain, weiri_step *step)
     if (err != WEIR_OK) {
         return weiri_fail_prefix(WEIR_E_CHAIN, "its output is too large: ");
     }
-    bool memory = (step->ops->info.flags & WEIR_UNIT_STATEFUL) != 0;
+    bool stateful = (step->ops->info.flags & WEIR_UNIT_STATEFUL) != 0;
     step->settle_frames = step->ops->settle != NULL
                               ? step->ops->settle(settings, &step->unit, WEIRI_SETTLE_TOLERANCE)
-                              : memory ? WEIR_SETTLES_NEVER : 0;
+                              : stateful ? WEIR_SETTLES_NEVER
+                                       : 0;
     step->frame_bytes = (size_t)weir_spec_frame_bytes(&step->out);
     step->channels = weiri_spec_channels(in).size;
     int dim = weir_spec_dim(in, "ch"), out_dim = weir_spec_dim(&step->out, "ch");
@@ -212,7 +237,7 @@ static weir_err add_step(weir_chain *chain,
         step->in[i] = *spec_before(plan, parents[i]);
         step->in_bytes[i] = (size_t)weir_spec_frame_bytes(&step->in[i]);
     }
-    weir_err err = plan_unit(chain, step);
+    weir_err err = plan_unit(chain, plan, step);
     if (err != WEIR_OK) {
         return node == NULL ? err : weiri_chain_fail_node(chain, node, err);
     }
@@ -452,6 +477,7 @@ weir_err weiri_plan_graph(weir_chain *chain, weiri_plan *plan)
     }
     if (err == WEIR_OK) {
         sum_up(plan);
+        err = reserve_bench(chain, plan);
     }
     return err;
 }

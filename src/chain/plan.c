@@ -232,17 +232,6 @@ static uint64_t times(uint64_t a, uint64_t b)
     return weiri_mul(a, b, &product) ? product : UINT64_MAX / 2;
 }
 
-static bool has_live_settings(const weiri_step *step)
-{
-    const weir_setting *table = step->node == NULL ? NULL : step->ops->info.settings;
-    for (size_t i = 0; table != NULL && table[i].name != NULL; i++) {
-        if (table[i].live) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void lay_step(layout *at, weiri_step *step)
 {
     uint64_t from = at->bytes;
@@ -264,7 +253,7 @@ static void lay_spare(layout *at)
     weiri_plan *plan = at->plan;
     uint64_t from = at->bytes;
     for (int i = 0; i < plan->step_count; i++) {
-        if (has_live_settings(&plan->steps[i])) {
+        if (weiri_step_is_live(&plan->steps[i])) {
             plan->steps[i].spare_at = add_bytes(at, plan->steps[i].unit.constant_bytes);
         }
     }

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * live.c: a setting of a unit is changed while the chain runs. The new value is planned as if the chain were built
+ * with it; only if nothing but the constants differs are these computed, into the spare set, and exchanged. So a
+ * refusal changes nothing, and nothing is allocated: the unit's plan works in memory that was reserved for it.
+ */
+#include <string.h>
+
+#include "chain/chain.h"
+
+/* Memory of a plan that is thrown away again. */
+typedef struct bench {
+    unsigned char *base;
+    size_t used, size;
+} bench;
+
+static void *bench_get(void *user, size_t bytes)
+{
+    bench *b = user;
+    size_t rounded = weiri_round_up(bytes, 16);
+    if (rounded < bytes || rounded > b->size - b->used) {
+        return NULL;
+    }
+    void *at = b->base + b->used;
+    b->used += rounded;
+    memset(at, 0, bytes);
+    return at;
+}
+
+bool weiri_step_is_live(const weiri_step *step)
+{
+    const weir_setting *table = step->node == NULL ? NULL : step->ops->info.settings;
+    for (size_t i = 0; table != NULL && table[i].name != NULL; i++) {
+        if (table[i].live) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const weir_setting *find_row(const weiri_node *node, const char *name, weir_err *ret_err)
+{
+    enum { MOST = 64 };
+    const char *names[MOST];
+    size_t count = 0;
+    for (const weir_setting *row = node->ops->info.settings; row != NULL && row->name != NULL;
+         row++) {
+        if (strcmp(row->name, name) == 0) {
+            *ret_err = row->live ? WEIR_OK
+                                 : weiri_fail(WEIR_E_CHAIN,
+                                              "%s: %s: cannot be changed while the chain runs",
+                                              node->ops->info.name, name);
+            return row;
+        }
+        if (row->live && count < MOST) {
+            names[count++] = row->name;
+        }
+    }
+    const char *near = weiri_nearest(name, names, count);
+    *ret_err = weiri_fail(WEIR_E_CHAIN, "%s: no setting '%.60s' that can be changed while the chain runs%s%s",
+                          node->ops->info.name, name, near == NULL ? "" : "; the nearest is ",
+                          near == NULL ? "" : near);
+    return NULL;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool same_axis(const weir_axis *a, const weir_axis *b)
+{
+    bool same = same_text(a->name, b->name) && same_text(a->unit, b->unit) && a->size == b->size &&
+                a->start == b->start && (a->labels == NULL) == (b->labels == NULL) &&
+                (a->values == NULL) == (b->values == NULL);
+    for (uint64_t i = 0; same && a->labels != NULL && i < a->size; i++) {
+        same = same_text(a->labels[i], b->labels[i]);
+    }
+    for (uint64_t i = 0; same && a->values != NULL && i < a->size; i++) {
+        same = a->values[i] == b->values[i];
+    }
+    return same;
+}
+
+static const char *what_differs(const weiri_unit_plan *a, const weiri_unit_plan *b)
+{
+    if (a->out.dtype != b->out.dtype || a->out.dim_count != b->out.dim_count) {
+        return "the shape of its output";
+    }
+    for (uint32_t i = 0; i < a->out.dim_count; i++) {
+        if (!same_axis(&a->out.dims[i], &b->out.dims[i])) {
+            return i == 0 ? "the time of its output" : "the shape of its output";
+        }
+    }
+    uint64_t channels = weiri_spec_channels(&a->out).size;
+    for (uint64_t i = 0; (a->out.units != NULL || b->out.units != NULL) && i < channels; i++) {
+        if (a->out.units == NULL || b->out.units == NULL ||
+            !same_text(a->out.units[i], b->out.units[i])) {
+            return "the physical unit of its output";
+        }
+    }
+    if (memcmp(&a->due, &b->due, sizeof a->due) != 0) {
+        return "its rate";
+    }
+    bool same = a->constant_bytes == b->constant_bytes && a->field_count == b->field_count &&
+                a->scratch_bytes == b->scratch_bytes && a->columnwise == b->columnwise &&
+                a->scratch_column_bytes == b->scratch_column_bytes;
+    for (size_t i = 0; same && i < a->field_count; i++) {
+        same = a->fields[i].rows == b->fields[i].rows && a->fields[i].bytes == b->fields[i].bytes &&
+               a->fields[i].lanes == b->fields[i].lanes;
+    }
+    return same ? NULL : "its bytes";
+}
+
+/* Computes the constants of the spare settings and exchanges both. */
+static void exchange(weir_chain *chain, weiri_node *node, const weiri_unit_plan *plan)
+{
+    int number = chain->plan->node_steps[node->number];
+    const weiri_step *step = &chain->plan->steps[number];
+    weiri_step_run *run = &chain->running->steps[number];
+    void *settings = node->settings;
+    node->settings = node->spare_settings;
+    node->spare_settings = settings;
+    if (chain->running->buffer == NULL) {
+        return; /* they are computed at the start */
+    }
+    void *constants = (void *)(uintptr_t)run->spare;
+    memset(constants, 0, (size_t)step->unit.constant_bytes);
+    if (step->ops->prepare != NULL) {
+        step->ops->prepare(node->settings, plan, constants);
+    }
+    run->spare = run->constants;
+    run->constants = constants;
+    for (int b = 0; b < step->blocks; b++) {
+        run->blocks[b].constants = constants;
+        if (step->ops->changed != NULL) {
+            step->ops->changed(&run->blocks[b], run->spare);
+        }
+    }
+}
+
+weir_err weiri_chain_set_node(weir_chain *chain, weiri_node *node, const weir_value *setting)
+{
+    weir_err err = WEIR_OK;
+    const weir_setting *row = find_row(node, setting->key, &err);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    memcpy(node->spare_settings, node->settings, node->ops->settings_bytes);
+    err = weiri_setting_read(row, setting, node->spare_settings);
+    const weiri_step *step = &chain->plan->steps[chain->plan->node_steps[node->number]];
+    bench memory = {.base = chain->plan->bench, .size = chain->plan->bench_bytes};
+    weiri_notices notices = {.count = 0};
+    weiri_unit_plan plan = {
+        .in = step->in,
+        .inputs = (size_t)step->inputs,
+        .out = *step->in,
+        .due = WEIRI_DUE_SAME,
+        .columnwise = (step->ops->info.flags & WEIR_UNIT_COLUMNWISE) != 0,
+        .memory = {bench_get, &memory},
+        .notices = &notices,
+    };
+    plan.out.dims[0].start = step->unit.out.dims[0].start; /* of a join: aligned */
+    if (err == WEIR_OK) {
+        weiri_mode mode = weiri_mode_enter();
+        err = step->ops->plan(node->spare_settings, &plan);
+        weiri_mode_leave(mode);
+    }
+    if (err == WEIR_E_NOMEM) {
+        return weiri_fail(WEIR_E_CHAIN, "%s: %s: this value needs more memory than is planned",
+                          node->ops->info.name, row->name);
+    }
+    if (err != WEIR_OK) {
+        return weiri_fail_prefix(err, "%s: ", node->ops->info.name);
+    }
+    const char *differs = what_differs(&step->unit, &plan);
+    if (differs != NULL) {
+        return weiri_fail(WEIR_E_CHAIN,
+                          "%s: %s: this value would change %s; build the chain anew with it",
+                          node->ops->info.name, row->name, differs);
+    }
+    exchange(chain, node, &plan);
+    return WEIR_OK;
+}
+
+weiri_node *weiri_chain_node(const weir_chain *chain, int number)
+{
+    weiri_node *node = number < 0 ? NULL : chain->nodes;
+    for (int i = 0; node != NULL && i < number; i++) {
+        node = node->next;
+    }
+    return node;
+}
+
+weir_err weir_chain_set(weir_chain *chain, int number, const weir_value *setting)
+{
+    if (chain == NULL || setting == NULL || setting->key == NULL) {
+        return weiri_fail(WEIR_E_USAGE, "weir_chain_set: NULL is not allowed");
+    }
+    if (chain->plan == NULL || chain->running->busy) {
+        return weiri_fail(WEIR_E_USAGE, chain->plan == NULL
+                                            ? "weir_chain_set: the chain has no plan yet"
+                                            : "weir_chain_set: called while the chain runs, from its "
+                                              "own sink or source");
+    }
+    weiri_node *node = weiri_chain_node(chain, number);
+    if (node == NULL) {
+        return weiri_fail(WEIR_E_USAGE, "weir_chain_set: the chain has no node %d", number);
+    }
+    return weiri_chain_set_node(chain, node, setting);
+}
