@@ -228,16 +228,3 @@ void weiri_design_sections(const weiri_zpk *prototype,
     ret_sections->gain = digital.gain;
     ret_sections->kind = band_pass ? WEIRI_SOS_BAND : circle ? WEIRI_SOS_CIRCLE : WEIRI_SOS_GENERAL;
 }
-
-void weiri_sos_steady_state(const weiri_sos_params *sections, double *ret_state)
-{
-    double x = 1.0;
-    for (size_t i = 0; i < sections->sections; i++) {
-        const double *c = sections->coefs[i];
-        x *= i == sections->sections - 1 ? sections->gain : 1.0;
-        double y = x * ((1.0 + c[0]) + c[1]) / ((1.0 - c[2]) - c[3]);
-        ret_state[2 * i] = y - x;
-        ret_state[2 * i + 1] = c[1] * x + c[3] * y;
-        x = y;
-    }
-}

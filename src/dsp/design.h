@@ -42,7 +42,4 @@ void weiri_design_sections(const weiri_zpk *prototype,
                            double high,
                            weiri_sos_params *ret_sections);
 
-/* [2 x sections]: what 1 for ever has brought the state to (S9). */
-void weiri_sos_steady_state(const weiri_sos_params *sections, double *ret_state);
-
 #endif

@@ -42,17 +42,13 @@ size_t weiri_recurrence_state_words(size_t columns, size_t words)
     return (columns + N - 1) / N * N * words;
 }
 
-size_t weiri_recurrence_started_bytes(size_t columns)
-{
-    return (columns + N - 1) / N * N;
-}
-
 void weiri_recurrence_reset(weiri_recurrence *recurrence)
 {
     memset(recurrence->state, 0,
            weiri_recurrence_state_words(recurrence->columns, recurrence->words) * sizeof(double));
-    memset(recurrence->started, 0, weiri_recurrence_started_bytes(recurrence->columns));
-    recurrence->waiting = recurrence->start == NULL ? 0 : recurrence->columns;
+    if (recurrence->start != NULL) {
+        memset(recurrence->started, 0, recurrence->columns);
+    }
 }
 
 /* ---- one value ------------------------------------------------------------------------------- */
@@ -95,7 +91,6 @@ static void start_lane(const block *b, size_t lane, double first)
         b->state[word * N + lane] = recurrence->start[word] * first;
     }
     recurrence->started[b->first + lane] = 1;
-    recurrence->waiting--;
 }
 
 static bool is_waiting(const block *b, size_t lane)
@@ -109,9 +104,8 @@ static void unstart_lane(const block *b, size_t lane)
     for (size_t word = 0; word < recurrence->words; word++) {
         b->state[word * N + lane] = 0.0;
     }
-    if (recurrence->start != NULL && recurrence->started[b->first + lane] != 0) {
+    if (recurrence->start != NULL) {
         recurrence->started[b->first + lane] = 0;
-        recurrence->waiting++;
     }
 }
 
@@ -403,6 +397,8 @@ void weiri_recurrence_process(weiri_recurrence *recurrence,
     }
     double held[WEIRI_RECURRENCE_WORDS * N];
     size_t block_words = recurrence->words * N;
+    bool waiting =
+        recurrence->start != NULL && memchr(recurrence->started, 0, recurrence->columns) != NULL;
     for (size_t first = 0; first < recurrence->columns; first += N) {
         block b = {
             .recurrence = recurrence,
@@ -413,7 +409,7 @@ void weiri_recurrence_process(weiri_recurrence *recurrence,
             .out = (unsigned char *)out + first * recurrence->value_bytes,
             .frames = frames,
         };
-        uint32_t fresh = recurrence->waiting == 0 ? 0 : start_lanes(&b);
+        uint32_t fresh = waiting ? start_lanes(&b) : 0;
         memcpy(held, b.state, block_words * sizeof(double));
         run_block(&b);
         uint32_t broken = broken_lanes(&b);

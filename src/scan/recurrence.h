@@ -20,6 +20,7 @@
 /* Words of state a column that fit. */
 #define WEIRI_RECURRENCE_WORDS (2 * WEIRI_SOS_MAX)
 
+/* What a call works with: made anew for each, from a unit's constants and its block's state. */
 typedef struct weiri_recurrence {
     weiri_recurrence_fn *run; /* of the dtype */
     const void *params;       /* for run */
@@ -31,15 +32,12 @@ typedef struct weiri_recurrence {
     /* Missing samples are counted at missing[column / inner % channels]. */
     uint64_t *missing;
     size_t inner, channels;
-    /* State, given by the unit. */
     double *state;      /* weiri_recurrence_state_words() of them, [blocks x words x WEIRI_BLOCK] */
-    uint8_t *started;   /* [columns rounded up to WEIRI_BLOCK] */
-    size_t waiting;     /* columns that have not started */
+    uint8_t *started;   /* [columns]: whether a good sample has come; NULL where start is */
     weiri_ahead *ahead; /* to fetch meanwhile; NULL = nothing */
 } weiri_recurrence;
 
 size_t weiri_recurrence_state_words(size_t columns, size_t words);
-size_t weiri_recurrence_started_bytes(size_t columns);
 
 /* As before the first frame (S9). */
 void weiri_recurrence_reset(weiri_recurrence *recurrence);

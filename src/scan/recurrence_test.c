@@ -81,7 +81,7 @@ static void run(const weiri_kernels *kernels,
         .inner = 1,
         .channels = columns,
         .state = calloc(weiri_recurrence_state_words(columns, kinds[which].words), sizeof(double)),
-        .started = calloc(weiri_recurrence_started_bytes(columns), 1),
+        .started = calloc(columns, 1),
     };
     assert_true(recurrence.state != NULL && recurrence.started != NULL);
     memset(missing, 0, columns * sizeof *missing);

@@ -12,10 +12,10 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     return WEIR_OK;
 }
 
-static void compute(const weiri_unit *unit, const void *in, void *out, size_t first, size_t count)
+static void compute(const weiri_block *block, const void *in, void *out, size_t first, size_t count)
 {
     (void)first;
-    if (unit->in->dtype == WEIR_F32) {
+    if (block->in->dtype == WEIR_F32) {
         weiri_kernels_get()->abs_f32(in, out, count);
     } else {
         weiri_kernels_get()->abs_f64(in, out, count);
@@ -31,6 +31,6 @@ const weiri_unit_ops weiri_unit_abs = {
              .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .plan = plan,
-    .process = weiri_elementwise_process,
+    .run = weiri_elementwise_run,
     .compute = compute,
 };

@@ -12,10 +12,15 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     return weiri_ewma_plan(settings, plan, WORDS);
 }
 
-static void init(weiri_unit *unit)
+static void prepare(const void *settings, const weiri_unit_plan *plan, void *constants)
+{
+    weiri_ewma_prepare(settings, plan, constants);
+}
+
+static void run(weiri_block *block, const weiri_work *work)
 {
     const weiri_kernels *kernels = weiri_kernels_get();
-    weiri_ewma_init(unit, kernels->standardize_f32, kernels->standardize_f64, WORDS);
+    weiri_recursive_run(block, work, kernels->standardize_f32, kernels->standardize_f64);
 }
 
 const weiri_unit_ops weiri_unit_adaptive_standard_scaler = {
@@ -26,7 +31,7 @@ const weiri_unit_ops weiri_unit_adaptive_standard_scaler = {
              .settings = weiri_ewma_table},
     .settings_bytes = sizeof(weiri_ewma_settings),
     .plan = plan,
-    .init = init,
-    .process = weiri_ewma_process,
-    .reset = weiri_ewma_reset,
+    .prepare = prepare,
+    .reset = weiri_recursive_reset,
+    .run = run,
 };

@@ -1,29 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * as_array.c: values of another type, for another heap. Integers are rounded to the nearest, a tie to the
- * even one, and held within their range, which is counted; a sample that is not finite, which they cannot
- * hold, becomes 0 and is counted as missing.
+ * as_array.c: converts values to another type. Integers are rounded to the nearest, a tie to the even one, and
+ * clamped to their range, which is counted; a sample that is not finite, which they cannot hold, becomes 0 and
+ * is counted as missing.
  *
- * Converting for a heap other than the host's also bounds what that heap's default cache keeps: in the
- * process that converts, when the first message comes, since what is set while a chain is built does not
- * survive a spawn. A conversion to the host sets nothing. Where a chain's buffers lie is not decided here.
+ * A conversion for another heap than the host's also limits what that heap's default cache keeps. The unit only
+ * says so (as_array.h); the chain does it. Where a chain's buffers are is not decided here.
  */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "cache/default.h"
-#include "unit/unit.h"
+#include "unit/as_array.h"
 
 typedef struct as_array_settings {
     const char *backend;
     const char *dtype;       /* NULL = as it is */
     const char *cache_limit; /* bytes, "none", or "default" */
 } as_array_settings;
-
-typedef struct as_array_state {
-    bool asked; /* for the limit, in this process; a reset does not undo it */
-} as_array_state;
 
 /* NULL: the host. The reference's name for it is numpy. */
 static weir_err find_heap(const as_array_settings *settings, weir_heap **ret_heap)
@@ -53,35 +48,32 @@ static weir_err read_limit(const as_array_settings *settings, uint64_t *ret_limi
     return err == WEIR_OK ? err : weiri_fail_prefix(WEIR_E_CHAIN, "cache_limit: ");
 }
 
+weir_err weiri_as_array_limit(const void *settings, weir_heap **ret_heap, uint64_t *ret_limit)
+{
+    weir_heap *heap = NULL;
+    uint64_t limit = WEIR_NO_LIMIT;
+    weir_err err = find_heap(settings, &heap);
+    if (err == WEIR_OK) {
+        err = read_limit(settings, &limit);
+    }
+    if (err == WEIR_OK) {
+        *ret_heap = limit == WEIR_NO_LIMIT ? NULL : heap;
+        *ret_limit = limit;
+    }
+    return err;
+}
+
 static weir_err plan(const void *given, weiri_unit_plan *plan)
 {
     const as_array_settings *settings = given;
     weir_heap *heap = NULL;
     uint64_t limit = 0;
-    weir_err err = find_heap(settings, &heap);
-    if (err == WEIR_OK) {
-        err = read_limit(settings, &limit);
-    }
+    weir_err err = weiri_as_array_limit(settings, &heap, &limit);
     if (err == WEIR_OK && settings->dtype != NULL &&
         weir_dtype_parse(settings->dtype, &plan->out.dtype) != WEIR_OK) {
         err = weiri_fail_prefix(WEIR_E_CHAIN, "dtype: ");
     }
-    plan->state_bytes = sizeof(as_array_state);
     return err;
-}
-
-/* At the first message. That the limit could not be set is no reason to lose it. */
-static void ask_for_limit(weiri_unit *unit)
-{
-    as_array_state *state = unit->state;
-    weir_heap *heap = NULL;
-    uint64_t limit = WEIR_NO_LIMIT;
-    state->asked = true;
-    bool wanted = find_heap(unit->settings, &heap) == WEIR_OK && heap != NULL &&
-                  read_limit(unit->settings, &limit) == WEIR_OK && limit != WEIR_NO_LIMIT;
-    if (wanted && weiri_cache_default_limit_of(heap, limit) != WEIR_OK) {
-        weiri_log("as_array: the cache's limit is not set: %s", weir_err_detail());
-    }
 }
 
 /* ---- values ----------------------------------------------------------------------------------- */
@@ -164,38 +156,29 @@ static bool is_clean(const double *values, size_t count)
     return sum == 0.0;
 }
 
-static void process(weiri_unit *unit,
-                    const weiri_tile *in,
-                    size_t *ret_consumed,
-                    weiri_tile *out,
-                    size_t *ret_produced)
+static void run(weiri_block *block, const weiri_work *work)
 {
-    const as_array_state *state = unit->state;
-    size_t frames = in->frames < out->frames ? in->frames : out->frames;
-    size_t count = frames * (size_t)weir_spec_columns(unit->in);
-    bool counts = is_float(unit->in->dtype), clean = true;
+    weir_dtype from = block->in->dtype, to = block->out->dtype;
+    const void *in = work->in[0];
+    size_t count = work->consume * (size_t)weir_spec_columns(block->in);
+    bool counts = is_float(from), clean = true;
     double values[SOME];
-    if (!state->asked && frames > 0) {
-        ask_for_limit(unit);
-    }
     for (size_t at = 0; counts && clean && at < count; at += SOME) {
         size_t some = count - at < SOME ? count - at : SOME;
-        load(unit->in->dtype, in->data, at, some, values);
+        load(from, in, at, some, values);
         clean = is_clean(values, some);
     }
-    if (!clean) { /* S5; before anything is written, since it may lie in the same place */
-        weiri_count_missing(unit, in->data, frames);
+    if (!clean) { /* S5; before anything is written, since out may be in */
+        weiri_count_missing(block, in, work->consume);
     }
-    bool same = unit->in->dtype == unit->out->dtype;
-    if (same && in->data != out->data && count > 0) {
-        memcpy(out->data, in->data, count * weir_dtype_bytes(unit->in->dtype));
+    if (from == to && in != work->out && count > 0) {
+        memcpy(work->out, in, count * weir_dtype_bytes(from));
     }
-    for (size_t at = 0; !same && at < count; at += SOME) {
+    for (size_t at = 0; from != to && at < count; at += SOME) {
         size_t some = count - at < SOME ? count - at : SOME;
-        load(unit->in->dtype, in->data, at, some, values);
-        unit->saturated += store(unit->out->dtype, out->data, at, some, values);
+        load(from, in, at, some, values);
+        block->saturated += store(to, work->out, at, some, values);
     }
-    *ret_consumed = *ret_produced = frames;
 }
 
 static const weir_setting table[] = {
@@ -231,5 +214,5 @@ const weiri_unit_ops weiri_unit_as_array = {
              .settings = table},
     .settings_bytes = sizeof(as_array_settings),
     .plan = plan,
-    .process = process,
+    .run = run,
 };

@@ -4,8 +4,9 @@
  */
 #include <math.h>
 
-#include "unit/elementwise.h"
-#include "unit/sos.h"
+#include "dsp/design.h"
+#include "dsp/sos.h"
+#include "unit/recursive.h"
 
 typedef struct butterworth_settings {
     int64_t order;
@@ -61,7 +62,7 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     weir_err err = weiri_axis_is_stream(plan->in, given->axis);
     if (err == WEIR_OK && given->order == 0) {
         weiri_notice(plan->notices, "butterworth: order 0 hands the signal on unfiltered");
-        return WEIR_OK;
+        return weiri_recursive_plan(plan, 0, false);
     }
     if (err == WEIR_OK && isnan(given->cuton) && isnan(given->cutoff)) {
         err =
@@ -82,45 +83,47 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     if (err == WEIR_OK) {
         weiri_band band = filter_of(given, rate_hz).band;
         size_t order = (size_t)given->order;
-        plan->state_bytes = weiri_sos_bytes(
-            plan->in, band == WEIRI_LOWPASS || band == WEIRI_HIGHPASS ? (order + 1) / 2 : order);
+        bool single = band == WEIRI_LOWPASS || band == WEIRI_HIGHPASS;
+        plan->delay_frames = (double)NAN;
+        err = weiri_recursive_plan(plan, 2 * (single ? (order + 1) / 2 : order), true);
     }
     return err;
 }
 
-static void init(weiri_unit *unit)
+static weiri_sos_params design(const butterworth_settings *settings, double rate_hz)
 {
-    const butterworth_settings *settings = unit->settings;
-    if (settings->order == 0) {
-        return;
-    }
-    filter wanted = filter_of(settings, unit->in->rate_hz);
+    filter wanted = filter_of(settings, rate_hz);
     weiri_zpk prototype = weiri_butterworth_prototype((int)settings->order);
     weiri_sos_params sections;
     weiri_design_sections(&prototype, wanted.band, wanted.low, wanted.high, &sections);
-    weiri_sos_init(unit, &sections);
+    return sections;
 }
 
-static void process(weiri_unit *unit,
-                    const weiri_tile *in,
-                    size_t *ret_consumed,
-                    weiri_tile *out,
-                    size_t *ret_produced)
+static void prepare(const void *settings, const weiri_unit_plan *plan, void *constants)
 {
-    const butterworth_settings *settings = unit->settings;
-    if (settings->order == 0) {
-        weiri_elementwise_hand_on(unit, in, ret_consumed, out, ret_produced);
+    const butterworth_settings *given = settings;
+    if (given->order == 0) {
+        weiri_recursive_prepare(plan, constants);
     } else {
-        weiri_sos_process(unit, in, ret_consumed, out, ret_produced);
+        weiri_sos_params sections = design(given, plan->in->rate_hz);
+        weiri_recursive_sections(plan, &sections, constants);
     }
 }
 
-static void reset(weiri_unit *unit)
+static uint64_t settle(const void *settings, const weiri_unit_plan *plan, double tolerance)
 {
-    const butterworth_settings *settings = unit->settings;
-    if (settings->order != 0) {
-        weiri_sos_reset(unit);
+    const butterworth_settings *given = settings;
+    if (given->order == 0) {
+        return 0;
     }
+    weiri_sos_params sections = design(given, plan->in->rate_hz);
+    return weiri_sos_settle(&sections, tolerance);
+}
+
+static void run(weiri_block *block, const weiri_work *work)
+{
+    const weiri_kernels *kernels = weiri_kernels_get();
+    weiri_recursive_run(block, work, kernels->sos_f32, kernels->sos_f64);
 }
 
 static const weir_setting table[] = {
@@ -136,15 +139,19 @@ static const weir_setting table[] = {
      .kind = WEIR_FREQUENCY,
      .preset = "null",
      .offset = offsetof(butterworth_settings, cuton),
-     .help = "lower edge: alone a high-pass; below cutoff a band-pass, above it a band-stop",
-     .example = "300 Hz"},
+     .help =
+         "lower edge: alone a high-pass; below cutoff a band-pass, above it a band-stop; set while "
+         "running, the filter's state is kept",
+     .example = "300 Hz",
+     .live = true},
     {.name = "cutoff",
      .type = WEIR_SETTING_QUANTITY,
      .kind = WEIR_FREQUENCY,
      .preset = "null",
      .offset = offsetof(butterworth_settings, cutoff),
-     .help = "upper edge: alone a low-pass",
-     .example = "6 kHz"},
+     .help = "upper edge: alone a low-pass; set while running, the filter's state is kept",
+     .example = "6 kHz",
+     .live = true},
     {.name = "wn_hz",
      .type = WEIR_SETTING_BOOL,
      .preset = "true",
@@ -182,7 +189,8 @@ const weiri_unit_ops weiri_unit_butterworth = {
              .settings = table},
     .settings_bytes = sizeof(butterworth_settings),
     .plan = plan,
-    .init = init,
-    .process = process,
-    .reset = reset,
+    .prepare = prepare,
+    .settle = settle,
+    .reset = weiri_recursive_reset,
+    .run = run,
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * common_reference.c: each channel less the mean or median of its group's channels in the same
- * frame. Channels that are missing in a frame are left out of it (S5).
+ * common_reference.c: each channel minus the mean or median of its group's channels in the same frame.
+ * Channels that are missing in a frame are left out of it (S5).
  *
- * A *set* is what is reduced together: a group's channels at one place of the other dimensions.
- * Where the one group is all channels and they lie side by side, rows go to a kernel; all else,
- * and rows with something missing, through tables of columns, by the same sum in the same order.
+ * A *set* is what is averaged together: a group's channels at one place of the other dimensions. Where the one
+ * group is all channels and they are adjacent, whole rows go to a kernel; all else, and rows with a missing
+ * sample, through tables of columns, by the same sum in the same order.
  */
 #include <math.h>
 #include <string.h>
@@ -22,16 +22,26 @@ typedef struct reference_settings {
     const weir_value *channel_groups; /* NULL = one group of all */
 } reference_settings;
 
-typedef struct reference_state {
-    size_t sets;       /* that have a reference */
-    size_t row;        /* columns of a set that lies in one piece, or 0: tables only */
-    uint32_t *members; /* [columns]: of one set behind the other, then those in none */
-    uint32_t *ends;    /* [sets]: where each ends in members */
-    void *values;      /* [columns]: of one set, gathered */
-    void *scratch;     /* [columns]: for the median */
+typedef struct reference_constants {
+    int mode;
+    bool include_current;
+    size_t sets; /* that have a reference */
+    size_t row;  /* columns of a set whose columns are adjacent, or 0: tables only */
     size_t columns;
-    size_t inner, channels; /* missing is counted at column / inner % channels */
-} reference_state;
+    size_t inner, channels; /* missing samples are counted at column / inner % channels */
+    size_t members, ends;   /* where the tables are, in bytes from here: uint32_t */
+} reference_constants;
+
+/* What one call works with. */
+typedef struct call {
+    weiri_block *block;
+    const reference_constants *constants;
+    const uint32_t *members; /* [columns]: of one set after the other, then those in none */
+    const uint32_t *ends;    /* [sets]: where each ends in members */
+    void *values;            /* [columns]: of one set, gathered */
+    void *scratch;           /* [columns]: for the median */
+    bool f32;
+} call;
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
@@ -77,36 +87,30 @@ static weir_err check_groups(const weir_value *groups, uint64_t channels, weiri_
     return WEIR_OK;
 }
 
-static reference_state *
-lay_out(const reference_settings *settings, const weir_spec *in, void *base, uint64_t *ret_bytes)
+static reference_constants
+lay_out(const reference_settings *settings, const weir_spec *in, uint64_t *ret_bytes)
 {
-    weiri_carver carver = {.base = base};
-    int dim = dimension(settings, in);
-    weiri_split split = weiri_spec_split(in, dim);
-    size_t columns = (size_t)weir_spec_columns(in);
+    weiri_carver carver = {.base = NULL};
+    weiri_split split = weiri_spec_split(in, dimension(settings, in));
+    weiri_split counted = weiri_spec_channels(in);
     size_t groups = settings->channel_groups == NULL ? 1 : settings->channel_groups->count;
-    size_t sets = (size_t)(split.outer * split.inner) * groups;
-    reference_state *state = weiri_carve(&carver, 1, sizeof *state);
-    uint32_t *members = weiri_carve(&carver, columns, sizeof *members);
-    uint32_t *ends = weiri_carve(&carver, sets, sizeof *ends);
-    void *values = weiri_carve(&carver, columns, sizeof(double));
-    void *scratch = weiri_carve(&carver, columns, sizeof(double));
-    if (base != NULL) {
-        int ch = weir_spec_dim(in, "ch");
-        weiri_split counted = ch > 0 ? weiri_spec_split(in, ch) : (weiri_split){1, 1, columns};
-        bool in_pieces = settings->channel_groups == NULL && split.inner == 1;
-        *state = (reference_state){.sets = sets,
-                                   .row = in_pieces ? (size_t)split.size : 0,
-                                   .members = members,
-                                   .ends = ends,
-                                   .values = values,
-                                   .scratch = scratch,
-                                   .columns = columns,
-                                   .inner = (size_t)counted.inner,
-                                   .channels = (size_t)counted.size};
-    }
+    bool adjacent = settings->channel_groups == NULL && split.inner == 1;
+    reference_constants constants = {
+        .mode = settings->mode,
+        .include_current = settings->include_current,
+        .sets = (size_t)(split.outer * split.inner) * groups,
+        .row = adjacent ? (size_t)split.size : 0,
+        .columns = (size_t)weir_spec_columns(in),
+        .inner = (size_t)counted.inner,
+        .channels = (size_t)counted.size,
+    };
+    (void)weiri_carve(&carver, 1, sizeof constants);
+    constants.members = carver.used;
+    (void)weiri_carve(&carver, constants.columns, sizeof(uint32_t));
+    constants.ends = carver.used;
+    (void)weiri_carve(&carver, constants.sets, sizeof(uint32_t));
     *ret_bytes = carver.used;
-    return state;
+    return constants;
 }
 
 static weir_err plan(const void *settings, weiri_unit_plan *plan)
@@ -132,63 +136,66 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
             return err;
         }
     }
-    if (given->mode != PASSTHROUGH) {
-        (void)lay_out(given, plan->in, NULL, &plan->state_bytes);
-        bool one_set = given->channel_groups == NULL &&
-                       plan->in->dims[dim].size == weir_spec_columns(plan->in);
-        plan->shared_bytes = one_set ? sizeof(weiri_shift) : 0;
-    }
+    (void)lay_out(given, plan->in, &plan->constant_bytes);
+    plan->scratch_bytes = 64; /* between the two, so that each starts on a line */
+    plan->scratch_column_bytes = 2 * sizeof(double);
     return WEIR_OK;
 }
 
-/* The columns that are in no set, behind the others. */
-static void add_others(reference_state *state, size_t at)
+/* The columns that are in no set, at the end of members. Before that its start, zeroed, holds which channels are
+ * in a group: the end is filled downwards and never reaches a channel that has not been looked at. */
+static void add_others(const weir_value *groups, weiri_split split, uint32_t *members)
 {
-    unsigned char *taken = state->scratch;
-    memset(taken, 0, state->columns);
-    for (size_t i = 0; i < at; i++) {
-        taken[state->members[i]] = 1;
+    size_t at = (size_t)(split.outer * split.size * split.inner);
+    for (size_t g = 0; g < groups->count; g++) {
+        for (size_t i = 0; i < groups->items[g].count; i++) {
+            members[(size_t)groups->items[g].items[i].number] = 1;
+        }
     }
-    for (size_t column = 0; column < state->columns; column++) {
-        if (taken[column] == 0) {
-            state->members[at++] = (uint32_t)column;
+    for (uint64_t channel = split.size; channel-- > 0;) {
+        bool grouped = members[channel] != 0;
+        for (uint64_t place = 0; !grouped && place < split.outer * split.inner; place++) {
+            uint64_t outer = place / split.inner, inner = place % split.inner;
+            members[--at] = (uint32_t)((outer * split.size + channel) * split.inner + inner);
         }
     }
 }
 
-static void init(weiri_unit *unit)
+static void prepare(const void *settings, const weiri_unit_plan *plan, void *memory)
 {
-    const reference_settings *settings = unit->settings;
-    if (settings->mode == PASSTHROUGH) {
-        return;
-    }
+    const reference_settings *given = settings;
     uint64_t bytes;
-    reference_state *state = lay_out(settings, unit->in, unit->state, &bytes);
-    weiri_split split = weiri_spec_split(unit->in, dimension(settings, unit->in));
-    const weir_value *groups = settings->channel_groups;
+    reference_constants *constants = memory;
+    *constants = lay_out(given, plan->in, &bytes);
+    uint32_t *members = (uint32_t *)((unsigned char *)memory + constants->members);
+    uint32_t *ends = (uint32_t *)((unsigned char *)memory + constants->ends);
+    weiri_split split = weiri_spec_split(plan->in, dimension(given, plan->in));
+    const weir_value *groups = given->channel_groups;
     size_t group_count = groups == NULL ? 1 : groups->count;
     size_t at = 0, set = 0;
+    if (groups != NULL) {
+        add_others(groups, split, members);
+    }
     for (uint64_t place = 0; place < split.outer * split.inner; place++) {
         uint64_t base = place / split.inner * split.size * split.inner + place % split.inner;
         for (size_t g = 0; g < group_count; g++) {
             size_t count = groups == NULL ? (size_t)split.size : groups->items[g].count;
             for (size_t i = 0; i < count; i++) {
                 uint64_t channel = groups == NULL ? i : (uint64_t)groups->items[g].items[i].number;
-                state->members[at++] = (uint32_t)(base + channel * split.inner);
+                members[at++] = (uint32_t)(base + channel * split.inner);
             }
-            state->ends[set++] = (uint32_t)at;
+            ends[set++] = (uint32_t)at;
         }
     }
-    add_others(state, at);
 }
 
 /* ---- one set --------------------------------------------------------------------------------- */
 
 /* N / (N - 1) turns x - mean of all into x - mean of the others. The reference implementation
  * does the same to the median, and so does this (S2). */
-static double gain_of(const reference_settings *settings, size_t good)
+static double gain_of(const reference_constants *constants, size_t good)
 {
-    return settings->include_current ? 1.0 : (double)good / (double)(good - 1);
+    return constants->include_current ? 1.0 : (double)good / (double)(good - 1);
 }
 
 /* A set's values of one frame, gathered, all of them where they are clean; else for a mean the
@@ -225,51 +232,49 @@ static double gain_of(const reference_settings *settings, size_t good)
 GATHER(f32, float)
 GATHER(f64, double)
 
-static void count_missing(weiri_unit *unit, const uint32_t *members, size_t count, const void *in)
+static void count_missing(const call *r, const uint32_t *members, size_t count, const void *in)
 {
-    const reference_state *state = unit->state;
     for (size_t i = 0; i < count; i++) {
         size_t at = members[i];
-        bool finite = unit->in->dtype == WEIR_F32 ? isfinite(((const float *)in)[at])
-                                                  : isfinite(((const double *)in)[at]);
+        bool finite =
+            r->f32 ? isfinite(((const float *)in)[at]) : isfinite(((const double *)in)[at]);
         if (!finite) {
-            unit->missing[at / state->inner % state->channels]++;
+            r->block->missing[at / r->constants->inner % r->constants->channels]++;
         }
     }
 }
 
-/* What a set is moved by in one frame. On its own a channel has no others, and stays as it is. */
+/* What is subtracted from a set in one frame. A single channel has no others, and stays as it is. */
 static weiri_shift
-shift_of(weiri_unit *unit, const uint32_t *members, size_t count, bool clean, const void *in)
+shift_of(const call *r, const uint32_t *members, size_t count, bool clean, const void *in)
 {
     const weiri_kernels *kernels = weiri_kernels_get();
-    const reference_settings *settings = unit->settings;
-    const reference_state *state = unit->state;
-    bool mean = settings->mode == MEAN;
-    size_t least = settings->include_current ? 1 : 2;
+    const reference_constants *constants = r->constants;
+    bool mean = constants->mode == MEAN;
+    size_t least = constants->include_current ? 1 : 2;
     weiri_shift shift = {.less = 0.0, .gain = 1.0, .clean = clean};
-    if (unit->in->dtype == WEIR_F32) {
-        float *values = state->values;
+    if (r->f32) {
+        float *values = r->values;
         size_t good = gather_f32(in, members, count, clean, mean, values);
         if (good >= least) {
             shift.less = (double)(mean ? kernels->sum_f32(values, count) / (float)good
-                                       : kernels->median_f32(values, good, state->scratch));
-            shift.gain = gain_of(settings, good);
+                                       : kernels->median_f32(values, good, r->scratch));
+            shift.gain = gain_of(constants, good);
         }
     } else {
-        double *values = state->values;
+        double *values = r->values;
         size_t good = gather_f64(in, members, count, clean, mean, values);
         if (good >= least) {
             shift.less = mean ? kernels->sum_f64(values, count) / (double)good
-                              : kernels->median_f64(values, good, state->scratch);
-            shift.gain = gain_of(settings, good);
+                              : kernels->median_f64(values, good, r->scratch);
+            shift.gain = gain_of(constants, good);
         }
     }
     return shift;
 }
 
-/* Moves a set, or what is in none; in may be out. */
-static void move_members(weiri_unit *unit,
+/* Moves a set, or the columns in none; in may be out. */
+static void move_members(const call *r,
                          const uint32_t *members,
                          size_t count,
                          weiri_shift shift,
@@ -277,98 +282,98 @@ static void move_members(weiri_unit *unit,
                          void *out)
 {
     if (!shift.clean) {
-        count_missing(unit, members, count, in);
+        count_missing(r, members, count, in);
     }
-    if (unit->in->dtype == WEIR_F32) {
+    if (r->f32) {
         subtract_f32(in, out, members, count, shift.clean, (float)shift.less, (float)shift.gain);
     } else {
         subtract_f64(in, out, members, count, shift.clean, shift.less, shift.gain);
     }
 }
 
-/* All sets of one frame, and what is in none. */
-static void reference_frame(weiri_unit *unit, const void *in, void *out)
+/* All sets of one frame, and the columns in none. */
+static void reference_frame(const call *r, const void *in, void *out)
 {
     const weiri_kernels *kernels = weiri_kernels_get();
-    const reference_state *state = unit->state;
-    bool clean = unit->in->dtype == WEIR_F32 ? kernels->finite_f32(in, state->columns)
-                                             : kernels->finite_f64(in, state->columns);
+    const reference_constants *constants = r->constants;
+    bool clean = r->f32 ? kernels->finite_f32(in, constants->columns)
+                        : kernels->finite_f64(in, constants->columns);
     size_t first = 0;
-    for (size_t set = 0; set < state->sets; set++) {
-        const uint32_t *members = state->members + first;
-        size_t count = state->ends[set] - first;
-        move_members(unit, members, count, shift_of(unit, members, count, clean, in), in, out);
-        first = state->ends[set];
+    for (size_t set = 0; set < constants->sets; set++) {
+        const uint32_t *members = r->members + first;
+        size_t count = r->ends[set] - first;
+        move_members(r, members, count, shift_of(r, members, count, clean, in), in, out);
+        first = r->ends[set];
     }
-    move_members(unit, state->members + first, state->columns - first,
+    move_members(r, r->members + first, constants->columns - first,
                  (weiri_shift){.less = 0.0, .gain = 1.0, .clean = clean}, in, out);
 }
 
-/* ---- rows that are sets in one piece --------------------------------------------------------- */
+/* ---- rows that are sets of adjacent columns ---------------------------------------------------- */
 
-enum { ROWS = 16 }; /* of 256 f32: seen twice, so that the second look comes from L1 */
+enum { ROWS = 16 }; /* of 256 f32: still in L1 when they are moved */
 
-/* The means of some rows; what is missing in a row, or too large, makes its mean not finite. */
-static void row_means(weiri_unit *unit, const void *in, size_t rows, double *ret_means)
+/* The means of some rows; a missing sample in a row, or one too large, makes its mean not finite. */
+static void row_means(const call *r, const void *in, size_t rows, double *ret_means)
 {
     const weiri_kernels *kernels = weiri_kernels_get();
-    const reference_state *state = unit->state;
-    if (unit->in->dtype == WEIR_F32) {
+    size_t row = r->constants->row;
+    if (r->f32) {
         float sums[ROWS];
-        kernels->sums_f32(in, rows, state->row, sums);
+        kernels->sums_f32(in, rows, row, sums);
         for (size_t i = 0; i < rows; i++) {
-            ret_means[i] = (double)(sums[i] / (float)state->row);
+            ret_means[i] = (double)(sums[i] / (float)row);
         }
     } else {
-        kernels->sums_f64(in, rows, state->row, ret_means);
+        kernels->sums_f64(in, rows, row, ret_means);
         for (size_t i = 0; i < rows; i++) {
-            ret_means[i] /= (double)state->row;
+            ret_means[i] /= (double)row;
         }
     }
 }
 
-/* What rows first, first + 1, ... of a tile are moved by; no more than ROWS of them. */
-static void
-row_shifts(weiri_unit *unit, const void *tile, size_t first, size_t rows, weiri_shift *ret_shifts)
+/* What is subtracted from some rows, at most ROWS; `first`: number of the first of them. */
+static void row_shifts(const call *r,
+                       const unsigned char *from,
+                       size_t first,
+                       size_t rows,
+                       weiri_shift *ret_shifts)
 {
     const weiri_kernels *kernels = weiri_kernels_get();
-    const reference_settings *settings = unit->settings;
-    const reference_state *state = unit->state;
-    size_t bytes = state->row * weir_dtype_bytes(unit->in->dtype);
-    const unsigned char *from = (const unsigned char *)tile + first * bytes;
+    const reference_constants *constants = r->constants;
+    size_t row = constants->row, bytes = row * (r->f32 ? 4u : 8u);
     double means[ROWS];
-    bool by_mean = settings->mode == MEAN && state->row > (settings->include_current ? 0u : 1u);
-    double gain = by_mean ? gain_of(settings, state->row) : 1.0;
+    bool by_mean = constants->mode == MEAN && row > (constants->include_current ? 0u : 1u);
+    double gain = by_mean ? gain_of(constants, row) : 1.0;
     if (by_mean) {
-        row_means(unit, from, rows, means);
+        row_means(r, from, rows, means);
     }
     for (size_t i = 0; i < rows; i++) {
-        const void *row = from + i * bytes;
-        bool clean = by_mean                       ? isfinite(means[i])
-                     : unit->in->dtype == WEIR_F32 ? kernels->finite_f32(row, state->row)
-                                                   : kernels->finite_f64(row, state->row);
+        const void *values = from + i * bytes;
+        bool clean = by_mean  ? isfinite(means[i])
+                     : r->f32 ? kernels->finite_f32(values, row)
+                              : kernels->finite_f64(values, row);
         if (by_mean && clean) {
             ret_shifts[i] = (weiri_shift){.less = means[i], .gain = gain, .clean = true};
         } else { /* by its table, whose numbers count from the frame's start */
-            size_t set = (first + i) % state->sets;
-            ret_shifts[i] = shift_of(unit, state->members + set * state->row, state->row, clean,
-                                     from + i * bytes - set * bytes);
+            size_t set = (first + i) % constants->sets;
+            ret_shifts[i] =
+                shift_of(r, r->members + set * row, row, clean, from + i * bytes - set * bytes);
         }
     }
 }
 
 /* A row in which something is missing, or may be; `column`: of its first value. */
-static void move_row(
-    weiri_unit *unit, const void *in, void *out, size_t count, size_t column, weiri_shift shift)
+static void
+move_row(const call *r, const void *in, void *out, size_t column, weiri_shift shift)
 {
-    const reference_state *state = unit->state;
-    for (size_t i = 0; i < count; i++) {
-        bool f32 = unit->in->dtype == WEIR_F32;
-        bool finite = f32 ? isfinite(((const float *)in)[i]) : isfinite(((const double *)in)[i]);
+    const reference_constants *constants = r->constants;
+    for (size_t i = 0; i < constants->row; i++) {
+        bool finite = r->f32 ? isfinite(((const float *)in)[i]) : isfinite(((const double *)in)[i]);
         if (!finite) {
-            unit->missing[(column + i) / state->inner % state->channels]++;
+            r->block->missing[(column + i) / constants->inner % constants->channels]++;
         }
-        if (f32) {
+        if (r->f32) {
             float moved = (((const float *)in)[i] - (float)shift.less) * (float)shift.gain;
             ((float *)out)[i] = finite ? moved : NAN;
         } else {
@@ -378,85 +383,61 @@ static void move_row(
     }
 }
 
-/* Some columns of some rows, `stride` bytes apart, into rows that lie side by side; `first`: number of the
- * first row, `column`: of its first value, within the row. */
-static void move_rows(weiri_unit *unit,
-                      const void *in,
-                      size_t stride,
-                      void *out,
+/* Some rows; `first`: number of the first of them. */
+static void move_rows(const call *r,
+                      const unsigned char *in,
+                      unsigned char *out,
                       size_t first,
                       size_t rows,
-                      size_t column,
-                      size_t columns,
                       const weiri_shift *shifts)
 {
     const weiri_kernels *kernels = weiri_kernels_get();
-    const reference_state *state = unit->state;
-    size_t value = weir_dtype_bytes(unit->in->dtype), bytes = columns * value;
+    size_t width = r->constants->row, bytes = width * (r->f32 ? 4u : 8u);
     for (size_t row = 0; row < rows; row++) {
-        const unsigned char *from = (const unsigned char *)in + row * stride;
-        unsigned char *to = (unsigned char *)out + row * bytes;
-        row += unit->in->dtype == WEIR_F32
-                   ? kernels->shift_f32((const void *)from, stride / value, (void *)to, rows - row,
-                                        columns, shifts + row)
-                   : kernels->shift_f64((const void *)from, stride / value, (void *)to, rows - row,
-                                        columns, shifts + row);
+        const void *from = in + row * bytes;
+        void *to = out + row * bytes;
+        row += r->f32 ? kernels->shift_f32(from, width, to, rows - row, width, shifts + row)
+                      : kernels->shift_f64(from, width, to, rows - row, width, shifts + row);
         if (row < rows) {
-            size_t set = (first + row) % state->sets;
-            move_row(unit, (const unsigned char *)in + row * stride,
-                     (unsigned char *)out + row * bytes, columns, set * state->row + column,
-                     shifts[row]);
+            size_t set = (first + row) % r->constants->sets;
+            move_row(r, in + row * bytes, out + row * bytes, set * width, shifts[row]);
         }
     }
 }
 
 /* ---- the unit -------------------------------------------------------------------------------- */
 
-static void prepare(weiri_unit *unit, const weiri_tile *in, void *shared)
+static void run(weiri_block *block, const weiri_work *work)
 {
-    weiri_shift *shifts = shared;
-    for (size_t row = 0; row < in->frames; row += ROWS) {
-        size_t rows = in->frames - row < ROWS ? in->frames - row : ROWS;
-        row_shifts(unit, in->data, row, rows, shifts + row);
-    }
-}
-
-static void apply(weiri_unit *unit, const weiri_part *part, const void *shared, void *out)
-{
-    const reference_state *state = unit->state;
-    size_t value = weir_dtype_bytes(unit->in->dtype);
-    move_rows(unit, (const unsigned char *)part->rows + part->first * value, state->columns * value,
-              out, 0, part->frames, part->first, part->columns, shared);
-}
-
-static void process(weiri_unit *unit,
-                    const weiri_tile *in,
-                    size_t *ret_consumed,
-                    weiri_tile *out,
-                    size_t *ret_produced)
-{
-    const reference_settings *settings = unit->settings;
-    const reference_state *state = unit->state;
-    if (settings->mode == PASSTHROUGH) {
-        weiri_elementwise_hand_on(unit, in, ret_consumed, out, ret_produced);
+    const reference_constants *constants = block->constants;
+    if (constants->mode == PASSTHROUGH) {
+        weiri_elementwise_pass(block, work);
         return;
     }
-    size_t frames = in->frames < out->frames ? in->frames : out->frames;
-    size_t frame_bytes = (size_t)weir_spec_frame_bytes(unit->in);
-    const unsigned char *from = in->data;
-    unsigned char *to = out->data;
-    size_t all = state->row > 0 ? frames * state->sets : 0;
-    for (size_t row = 0; row < all; row += ROWS) {
-        size_t rows = all - row < ROWS ? all - row : ROWS, bytes = frame_bytes / state->sets;
+    const unsigned char *base = block->constants, *from = work->in[0];
+    unsigned char *to = work->out;
+    call r = {
+        .block = block,
+        .constants = constants,
+        .members = (const uint32_t *)(base + constants->members),
+        .ends = (const uint32_t *)(base + constants->ends),
+        .values = work->scratch,
+        .scratch = (unsigned char *)work->scratch +
+                   weiri_round_up(constants->columns * sizeof(double), 64),
+        .f32 = block->in->dtype == WEIR_F32,
+    };
+    size_t value = r.f32 ? 4 : 8, row_bytes = constants->row * value;
+    size_t rows = constants->row > 0 ? work->consume * constants->sets : 0;
+    for (size_t row = 0; row < rows; row += ROWS) {
+        size_t some = rows - row < ROWS ? rows - row : ROWS;
         weiri_shift shifts[ROWS];
-        row_shifts(unit, from, row, rows, shifts);
-        move_rows(unit, from + row * bytes, bytes, to + row * bytes, row, rows, 0, state->row,
-                  shifts);
+        row_shifts(&r, from + row * row_bytes, row, some, shifts);
+        move_rows(&r, from + row * row_bytes, to + row * row_bytes, row, some, shifts);
     }
-    for (size_t frame = 0; state->row == 0 && frame < frames; frame++) {
-        reference_frame(unit, from + frame * frame_bytes, to + frame * frame_bytes);
+    size_t frame_bytes = constants->columns * value;
+    for (size_t frame = 0; constants->row == 0 && frame < work->consume; frame++) {
+        reference_frame(&r, from + frame * frame_bytes, to + frame * frame_bytes);
     }
-    *ret_consumed = *ret_produced = frames;
 }
 
 static const weir_choice modes[] = {
@@ -468,12 +449,14 @@ static const weir_setting table[] = {
      .preset = "mean",
      .choices = modes,
      .offset = offsetof(reference_settings, mode),
-     .help = "what of the group's channels is subtracted"},
+     .help = "what of the group's channels is subtracted",
+     .live = true},
     {.name = "include_current",
      .type = WEIR_SETTING_BOOL,
      .preset = "true",
      .offset = offsetof(reference_settings, include_current),
-     .help = "false: a channel is not in its own reference"},
+     .help = "false: a channel is not in its own reference",
+     .live = true},
     {.name = "channel_groups",
      .type = WEIR_SETTING_ANY,
      .preset = "null",
@@ -491,13 +474,11 @@ static const weir_setting table[] = {
 const weiri_unit_ops weiri_unit_common_reference = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "common_reference",
-             .summary = "each channel less the mean or median of all, or of its group",
+             .summary = "each channel minus the mean or median of all, or of its group",
              .flags = WEIR_UNIT_COUPLES_CHANNELS | WEIR_UNIT_IN_PLACE,
              .settings = table},
     .settings_bytes = sizeof(reference_settings),
     .plan = plan,
-    .init = init,
-    .process = process,
     .prepare = prepare,
-    .apply = apply,
+    .run = run,
 };

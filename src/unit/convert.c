@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * convert.c: two units that the chain puts in by itself: `convert`, from stored integers to floating
- * point before a unit that needs it (8 and 16 bit -> f32, 32 bit -> f64, so that no count is merged),
- * and `copy`, which lets an empty chain have an output. Neither is in units.def: as_array is the one that
- * a user writes.
+ * convert.c: two units that the chain inserts: `convert`, from stored integers to floating point before a
+ * unit that needs it (8 and 16 bit -> f32, 32 bit -> f64, so that counts stay distinct), and `copy`, which
+ * lets an empty chain have an output. Neither is in units.def: as_array is the one that a user writes.
  */
 #include "unit/unit.h"
 
@@ -17,50 +16,45 @@ static weir_err convert_plan(const void *settings, weiri_unit_plan *plan)
     return WEIR_OK;
 }
 
-static void convert_process(weiri_unit *unit,
-                            const weiri_tile *in,
-                            size_t *ret_consumed,
-                            weiri_tile *out,
-                            size_t *ret_produced)
+static void convert_run(weiri_block *block, const weiri_work *work)
 {
-    size_t frames = in->frames < out->frames ? in->frames : out->frames;
-    size_t count = frames * (size_t)weir_spec_columns(unit->in);
-    float *f32 = out->data;
-    switch (unit->in->dtype) {
+    size_t count = work->consume * (size_t)weir_spec_columns(block->in);
+    const void *in = work->in[0];
+    float *f32 = work->out;
+    switch (block->in->dtype) {
     case WEIR_U8:
         for (size_t i = 0; i < count; i++) {
-            f32[i] = ((const uint8_t *)in->data)[i];
+            f32[i] = ((const uint8_t *)in)[i];
         }
         break;
     case WEIR_U16:
         for (size_t i = 0; i < count; i++) {
-            f32[i] = ((const uint16_t *)in->data)[i];
+            f32[i] = ((const uint16_t *)in)[i];
         }
         break;
     case WEIR_I16:
         for (size_t i = 0; i < count; i++) {
-            f32[i] = ((const int16_t *)in->data)[i];
+            f32[i] = ((const int16_t *)in)[i];
         }
         break;
     case WEIR_I32:
         for (size_t i = 0; i < count; i++) {
-            ((double *)out->data)[i] = ((const int32_t *)in->data)[i];
+            ((double *)work->out)[i] = ((const int32_t *)in)[i];
         }
         break;
     default:
-        memcpy(out->data, in->data, count * weir_dtype_bytes(unit->in->dtype));
+        memcpy(work->out, in, count * weir_dtype_bytes(block->in->dtype));
         break;
     }
-    *ret_consumed = *ret_produced = frames;
 }
 
 const weiri_unit_ops weiri_unit_convert = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "convert",
-             .summary = "integers to floating point (put in by the chain)",
+             .summary = "integers to floating point (inserted by the chain)",
              .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COLUMNWISE},
     .plan = convert_plan,
-    .process = convert_process,
+    .run = convert_run,
 };
 
 static weir_err copy_plan(const void *settings, weiri_unit_plan *plan)
@@ -70,24 +64,18 @@ static weir_err copy_plan(const void *settings, weiri_unit_plan *plan)
     return WEIR_OK;
 }
 
-static void copy_process(weiri_unit *unit,
-                         const weiri_tile *in,
-                         size_t *ret_consumed,
-                         weiri_tile *out,
-                         size_t *ret_produced)
+static void copy_run(weiri_block *block, const weiri_work *work)
 {
-    size_t frames = in->frames < out->frames ? in->frames : out->frames;
-    if (frames > 0 && in->data != out->data) {
-        memcpy(out->data, in->data, frames * (size_t)weir_spec_frame_bytes(unit->in));
+    if (work->consume > 0 && work->in[0] != work->out) {
+        memcpy(work->out, work->in[0], work->consume * (size_t)weir_spec_frame_bytes(block->in));
     }
-    *ret_consumed = *ret_produced = frames;
 }
 
 const weiri_unit_ops weiri_unit_copy = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "copy",
-             .summary = "as it is (put in by the chain)",
+             .summary = "as it is (inserted by the chain)",
              .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE},
     .plan = copy_plan,
-    .process = copy_process,
+    .run = copy_run,
 };

@@ -85,7 +85,7 @@ static void the_definition_holds(void **state)
                 drive_near(y, which == 0 ? truth_mean(&t) : truth_score(&t, x), tolerance,
                            tolerance, names[which]);
             }
-            assert_int_equal(d->unit.missing[c], 6 * missing);
+            assert_int_equal(d->block->missing[c], missing);
         }
         free(o.data);
         free(data);
@@ -174,7 +174,7 @@ static void settings_are_checked(void **state)
         drive_output o = drive_run(d, input, 2, 0, NULL);
         assert_true(drive_value(d, &o, 0) == 1.0 && isnan(drive_value(d, &o, 1)) &&
                     drive_value(d, &o, 3) == 4.0);
-        assert_int_equal(d->unit.missing[1], 1);
+        assert_int_equal(d->block->missing[1], 1);
         free(o.data);
         drive_close(d);
     }

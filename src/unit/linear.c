@@ -11,25 +11,31 @@ typedef struct linear_settings {
     const char *axis;
 } linear_settings;
 
-/* Factors and offsets of whole rows, as many rows as make calls worth it. */
-typedef struct linear_state {
-    size_t period;
-    double *factors, *offsets;
-} linear_state;
+/* Factors and offsets of all columns; where rows are short, of several rows, so that calls are worth it. */
+typedef struct linear_constants {
+    size_t channels, inner;  /* a row is [... x channels x inner] */
+    size_t period;           /* values in each table */
+    size_t factors, offsets; /* where the tables are, in bytes from here */
+    bool equal;              /* all columns have the same factor and offset */
+} linear_constants;
 
-static linear_state *lay_out(const weir_spec *in, void *base, uint64_t *ret_bytes)
+static linear_constants lay_out(const weir_spec *in, uint64_t *ret_bytes)
 {
-    weiri_carver carver = {.base = base};
+    weiri_carver carver = {.base = NULL};
+    weiri_split split = weiri_spec_channels(in);
     size_t columns = (size_t)weir_spec_columns(in);
-    size_t rows = columns < 256 ? 256 / columns : 1;
-    linear_state *state = weiri_carve(&carver, 1, sizeof *state);
-    double *factors = weiri_carve(&carver, rows * columns, sizeof *factors);
-    double *offsets = weiri_carve(&carver, rows * columns, sizeof *offsets);
-    if (base != NULL) {
-        *state = (linear_state){rows * columns, factors, offsets};
-    }
+    linear_constants constants = {
+        .channels = (size_t)split.size,
+        .inner = (size_t)split.inner,
+        .period = columns < 256 ? 256 / columns * columns : columns,
+    };
+    (void)weiri_carve(&carver, 1, sizeof constants);
+    constants.factors = carver.used;
+    (void)weiri_carve(&carver, constants.period, sizeof(double));
+    constants.offsets = carver.used;
+    (void)weiri_carve(&carver, constants.period, sizeof(double));
     *ret_bytes = carver.used;
-    return state;
+    return constants;
 }
 
 /* The dimension that lists go along: the named one, or the last. */
@@ -69,34 +75,55 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     if (err == WEIR_OK) {
         err = check_list("offset", &linear->offset, plan->in, dim);
     }
-    plan->columnwise = linear->scale.count == 1 && linear->offset.count == 1;
-    (void)lay_out(plan->in, NULL, &plan->state_bytes);
+    (void)lay_out(plan->in, &plan->constant_bytes);
     return err;
 }
 
-static void init(weiri_unit *unit)
+static void prepare(const void *settings, const weiri_unit_plan *plan, void *memory)
 {
-    const linear_settings *linear = unit->settings;
+    const linear_settings *linear = settings;
+    const weir_spec *in = plan->in;
     uint64_t bytes;
-    linear_state *state = lay_out(unit->in, unit->state, &bytes);
-    size_t columns = (size_t)weir_spec_columns(unit->in);
-    int dim = dimension(linear, unit->in);
-    weiri_split split = dim > 0 ? weiri_spec_split(unit->in, dim) : (weiri_split){1, columns, 1};
-    for (size_t i = 0; i < state->period; i++) {
+    linear_constants *constants = memory;
+    *constants = lay_out(in, &bytes);
+    constants->equal = linear->scale.count == 1 && linear->offset.count == 1;
+    double *factors = (double *)((unsigned char *)memory + constants->factors);
+    double *offsets = (double *)((unsigned char *)memory + constants->offsets);
+    size_t columns = (size_t)weir_spec_columns(in);
+    int dim = dimension(linear, in);
+    weiri_split split = dim > 0 ? weiri_spec_split(in, dim) : (weiri_split){1, columns, 1};
+    for (size_t i = 0; i < constants->period; i++) {
         size_t entry = i % columns / (size_t)split.inner % (size_t)split.size;
-        state->factors[i] = linear->scale.of.numbers[linear->scale.count == 1 ? 0 : entry];
-        state->offsets[i] = linear->offset.of.numbers[linear->offset.count == 1 ? 0 : entry];
+        factors[i] = linear->scale.of.numbers[linear->scale.count == 1 ? 0 : entry];
+        offsets[i] = linear->offset.of.numbers[linear->offset.count == 1 ? 0 : entry];
     }
 }
 
-static void compute(const weiri_unit *unit, const void *in, void *out, size_t first, size_t count)
+/* Where value number `value` of a block of channels has its factor, and how many follow one another there. */
+static size_t
+place(const linear_constants *constants, const weiri_block *block, size_t value, size_t *ret_count)
 {
-    const linear_state *state = unit->state;
+    if (constants->equal || block->channels == constants->channels) {
+        *ret_count = constants->period - value % constants->period;
+        return value % constants->period;
+    }
+    size_t some = (size_t)block->channels * constants->inner;
+    size_t all = constants->channels * constants->inner;
+    size_t column = value % (size_t)weir_spec_columns(block->in);
+    *ret_count = some - column % some;
+    return column / some * all + (size_t)block->first_channel * constants->inner + column % some;
+}
+
+static void compute(const weiri_block *block, const void *in, void *out, size_t first, size_t count)
+{
+    const linear_constants *constants = block->constants;
+    const unsigned char *base = block->constants;
     for (size_t done = 0; done < count;) {
-        size_t at = (first + done) % state->period;
-        size_t some = count - done < state->period - at ? count - done : state->period - at;
-        const double *factors = state->factors + at, *offsets = state->offsets + at;
-        if (unit->in->dtype == WEIR_F32) {
+        size_t some, at = place(constants, block, first + done, &some);
+        some = some < count - done ? some : count - done;
+        const double *factors = (const double *)(base + constants->factors) + at;
+        const double *offsets = (const double *)(base + constants->offsets) + at;
+        if (block->in->dtype == WEIR_F32) {
             weiri_kernels_get()->linear_f32((const float *)in + done, (float *)out + done, some,
                                             factors, offsets);
         } else {
@@ -117,7 +144,7 @@ static const weir_setting table[] = {
      .type = WEIR_SETTING_LIST,
      .preset = "0",
      .offset = offsetof(linear_settings, offset),
-     .help = "what is added then: one number, or one an entry of the axis"},
+     .help = "added after scaling: one number, or one an entry of the axis"},
     {.name = "axis",
      .type = WEIR_SETTING_STRING,
      .preset = "null",
@@ -134,7 +161,7 @@ const weiri_unit_ops weiri_unit_linear = {
              .settings = table},
     .settings_bytes = sizeof(linear_settings),
     .plan = plan,
-    .init = init,
-    .process = weiri_elementwise_process,
+    .prepare = prepare,
+    .run = weiri_elementwise_run,
     .compute = compute,
 };

@@ -14,28 +14,39 @@ typedef struct log_settings {
     bool clip_zero;
 } log_settings;
 
+typedef struct log_constants {
+    double divisor;
+    double least; /* smaller values are clamped to it */
+} log_constants;
+
 static weir_err plan(const void *settings, weiri_unit_plan *plan)
 {
     const log_settings *given = settings;
-    (void)plan;
+    plan->constant_bytes = sizeof(log_constants);
     if (given->base == 1.0) {
         return weiri_fail(WEIR_E_CHAIN, "base: 1 has no logarithm");
     }
     return WEIR_OK;
 }
 
-static void compute(const weiri_unit *unit, const void *in, void *out, size_t first, size_t count)
+static void prepare(const void *settings, const weiri_unit_plan *plan, void *constants)
 {
-    const log_settings *settings = unit->settings;
-    double divisor = log(settings->base);
-    double least = (double)-INFINITY;
+    const log_settings *given = settings;
+    double least = plan->in->dtype == WEIR_F32 ? (double)FLT_MIN : DBL_MIN;
+    *(log_constants *)constants = (log_constants){
+        .divisor = log(given->base),
+        .least = given->clip_zero ? least : (double)-INFINITY,
+    };
+}
+
+static void compute(const weiri_block *block, const void *in, void *out, size_t first, size_t count)
+{
+    const log_constants *constants = block->constants;
     (void)first;
-    if (unit->in->dtype == WEIR_F32) {
-        least = settings->clip_zero ? (double)FLT_MIN : least;
-        weiri_kernels_get()->log_f32(in, out, count, divisor, least);
+    if (block->in->dtype == WEIR_F32) {
+        weiri_kernels_get()->log_f32(in, out, count, constants->divisor, constants->least);
     } else {
-        least = settings->clip_zero ? DBL_MIN : least;
-        weiri_kernels_get()->log_f64(in, out, count, divisor, least);
+        weiri_kernels_get()->log_f64(in, out, count, constants->divisor, constants->least);
     }
 }
 
@@ -46,12 +57,14 @@ static const weir_setting table[] = {
      .min = 1e-300,
      .max = 1e300,
      .offset = offsetof(log_settings, base),
-     .help = "of the logarithm; not 1"},
+     .help = "of the logarithm; not 1",
+     .live = true},
     {.name = "clip_zero",
      .type = WEIR_SETTING_BOOL,
      .preset = "false",
      .offset = offsetof(log_settings, clip_zero),
-     .help = "raise values below it to the smallest normal number of the dtype first"},
+     .help = "clamp inputs to the smallest normal number of the dtype before the logarithm",
+     .live = true},
     {0},
 };
 
@@ -63,6 +76,7 @@ const weiri_unit_ops weiri_unit_log = {
              .settings = table},
     .settings_bytes = sizeof(log_settings),
     .plan = plan,
-    .process = weiri_elementwise_process,
+    .prepare = prepare,
+    .run = weiri_elementwise_run,
     .compute = compute,
 };

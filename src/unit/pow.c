@@ -10,19 +10,30 @@ typedef struct pow_settings {
     double exponent;
 } pow_settings;
 
+typedef struct pow_constants {
+    double exponent;
+} pow_constants;
+
 static weir_err plan(const void *settings, weiri_unit_plan *plan)
 {
     (void)settings;
-    (void)plan;
+    plan->constant_bytes = sizeof(pow_constants);
     return WEIR_OK;
 }
 
-static void compute(const weiri_unit *unit, const void *in, void *out, size_t first, size_t count)
+static void prepare(const void *settings, const weiri_unit_plan *plan, void *constants)
+{
+    const pow_settings *given = settings;
+    (void)plan;
+    *(pow_constants *)constants = (pow_constants){given->exponent};
+}
+
+static void compute(const weiri_block *block, const void *in, void *out, size_t first, size_t count)
 {
     const weiri_kernels *kernels = weiri_kernels_get();
-    double exponent = ((const pow_settings *)unit->settings)->exponent;
+    double exponent = ((const pow_constants *)block->constants)->exponent;
     (void)first;
-    if (unit->in->dtype == WEIR_F32) {
+    if (block->in->dtype == WEIR_F32) {
         if (exponent == 2.0) {
             kernels->square_f32(in, out, count);
         } else if (exponent == 0.5) {
@@ -54,7 +65,8 @@ static const weir_setting table[] = {
      .type = WEIR_SETTING_NUMBER,
      .preset = "2",
      .offset = offsetof(pow_settings, exponent),
-     .help = "the power; 2 squares"},
+     .help = "the power; 2 squares",
+     .live = true},
     {0},
 };
 
@@ -66,6 +78,7 @@ const weiri_unit_ops weiri_unit_pow = {
              .settings = table},
     .settings_bytes = sizeof(pow_settings),
     .plan = plan,
-    .process = weiri_elementwise_process,
+    .prepare = prepare,
+    .run = weiri_elementwise_run,
     .compute = compute,
 };

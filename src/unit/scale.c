@@ -9,21 +9,32 @@ typedef struct scale_settings {
     double scale;
 } scale_settings;
 
+typedef struct scale_constants {
+    double factor;
+} scale_constants;
+
 static weir_err plan(const void *settings, weiri_unit_plan *plan)
 {
     (void)settings;
-    (void)plan;
+    plan->constant_bytes = sizeof(scale_constants);
     return WEIR_OK;
 }
 
-static void compute(const weiri_unit *unit, const void *in, void *out, size_t first, size_t count)
+static void prepare(const void *settings, const weiri_unit_plan *plan, void *constants)
 {
-    const scale_settings *settings = unit->settings;
+    const scale_settings *given = settings;
+    (void)plan;
+    *(scale_constants *)constants = (scale_constants){given->scale};
+}
+
+static void compute(const weiri_block *block, const void *in, void *out, size_t first, size_t count)
+{
+    const scale_constants *constants = block->constants;
     (void)first;
-    if (unit->in->dtype == WEIR_F32) {
-        weiri_kernels_get()->scale_f32(in, out, count, settings->scale);
+    if (block->in->dtype == WEIR_F32) {
+        weiri_kernels_get()->scale_f32(in, out, count, constants->factor);
     } else {
-        weiri_kernels_get()->scale_f64(in, out, count, settings->scale);
+        weiri_kernels_get()->scale_f64(in, out, count, constants->factor);
     }
 }
 
@@ -32,7 +43,8 @@ static const weir_setting table[] = {
      .type = WEIR_SETTING_NUMBER,
      .preset = "1",
      .offset = offsetof(scale_settings, scale),
-     .help = "the factor"},
+     .help = "the factor",
+     .live = true},
     {0},
 };
 
@@ -44,6 +56,7 @@ const weiri_unit_ops weiri_unit_scale = {
              .settings = table},
     .settings_bytes = sizeof(scale_settings),
     .plan = plan,
-    .process = weiri_elementwise_process,
+    .prepare = prepare,
+    .run = weiri_elementwise_run,
     .compute = compute,
 };

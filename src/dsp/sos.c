@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sos.c: see sos.h.
+ *
+ * Settling: from the poles follows how far the impulse response matters (below). If that is within reach it is
+ * computed that far, in chunks whose sums are added from the last to the first: no difference of nearly equal
+ * numbers, so that tolerances of 1e-12 and less can be had.
+ */
+#include "dsp/sos.h"
+
+#include <complex.h>
+#include <math.h>
+#include <string.h>
+
+void weiri_sos_steady_state(const weiri_sos_params *sections, double *ret_state)
+{
+    double x = 1.0;
+    for (size_t i = 0; i < sections->sections; i++) {
+        const double *c = sections->coefs[i];
+        x *= i == sections->sections - 1 ? sections->gain : 1.0;
+        double y = x * ((1.0 + c[0]) + c[1]) / ((1.0 - c[2]) - c[3]);
+        ret_state[2 * i] = y - x;
+        ret_state[2 * i + 1] = c[1] * x + c[3] * y;
+        x = y;
+    }
+}
+
+/* ---- the bound ------------------------------------------------------------------------------------- */
+
+/* h[j] = sum of weight x pole^j for j >= 1, over poles other than 0 (partial fractions). */
+typedef struct modes {
+    size_t count;
+    double complex pole[2 * WEIRI_SOS_MAX];
+    double weight[2 * WEIRI_SOS_MAX]; /* magnitudes */
+} modes;
+
+/* Equal poles have no such sum: they are moved apart by a part of their distance to the circle. That makes
+ * the bound larger, not wrong by much: it decides how far to compute. */
+static void separate(modes *m)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            double apart = 1e-4 * (1.0 - cabs(m->pole[i]));
+            if (cabs(m->pole[i] - m->pole[k]) < apart) {
+                m->pole[i] *= 1.0 + 2.0 * apart / cabs(m->pole[i]);
+            }
+        }
+    }
+}
+
+static bool find_modes(const weiri_sos_params *sections, modes *ret_modes)
+{
+    ret_modes->count = 0;
+    for (size_t i = 0; i < sections->sections; i++) {
+        double half = sections->coefs[i][2] / 2.0, last = sections->coefs[i][3];
+        double complex root = csqrt(half * half + last);
+        double complex one = creal(half * conj(root)) >= 0.0 ? half + root : half - root;
+        double complex poles[2] = {one, one == 0.0 ? 0.0 : -last / one};
+        for (int k = 0; k < 2; k++) {
+            if (cabs(poles[k]) >= 1.0) {
+                return false;
+            }
+            if (cabs(poles[k]) > 1e-12) {
+                ret_modes->pole[ret_modes->count++] = poles[k];
+            }
+        }
+    }
+    separate(ret_modes);
+    for (size_t i = 0; i < ret_modes->count; i++) {
+        double complex p = ret_modes->pole[i], weight = sections->gain;
+        for (size_t k = 0; k < sections->sections; k++) {
+            weight *= 1.0 + (sections->coefs[k][0] + sections->coefs[k][1] / p) / p;
+        }
+        for (size_t k = 0; k < ret_modes->count; k++) {
+            weight /= k == i ? 1.0 : 1.0 - ret_modes->pole[k] / p;
+        }
+        ret_modes->weight[i] = cabs(weight);
+    }
+    return true;
+}
+
+/* The sum over j > k of |h[j]| is at most this. */
+static double bound(const modes *m, uint64_t k)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < m->count; i++) {
+        double radius = cabs(m->pole[i]);
+        sum += m->weight[i] * pow(radius, (double)k + 1.0) / (1.0 - radius);
+    }
+    return sum;
+}
+
+/* The least k with bound(k) <= tolerance. */
+static uint64_t bounded(const modes *m, double tolerance)
+{
+    uint64_t low = 0, high = 1;
+    while (bound(m, high) > tolerance) {
+        if (high > (uint64_t)1 << 60) {
+            return WEIRI_SOS_NEVER;
+        }
+        high *= 2;
+    }
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (bound(m, middle) <= tolerance) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+/* ---- the impulse response ---------------------------------------------------------------------------- */
+
+enum { CHUNKS = 1024, CHUNK = WEIRI_SOS_STEPS / CHUNKS };
+
+typedef struct response {
+    const weiri_sos_params *sections;
+    double state[2 * WEIRI_SOS_MAX];
+    double input; /* 1 at first, then 0 */
+} response;
+
+/* |h| of the next CHUNK frames. */
+static void next_chunk(response *r, double *ret_values)
+{
+    const weiri_sos_params *sections = r->sections;
+    for (size_t i = 0; i < CHUNK; i++) {
+        double x = r->input;
+        for (size_t k = 0; k < sections->sections; k++) {
+            const double *c = sections->coefs[k];
+            double *s = r->state + 2 * k;
+            x *= k == sections->sections - 1 ? sections->gain : 1.0;
+            double y = x + s[0];
+            s[0] = c[0] * x + c[2] * y + s[1];
+            s[1] = c[1] * x + c[3] * y;
+            x = y;
+        }
+        ret_values[i] = fabs(x);
+        r->input = 0.0;
+    }
+}
+
+/* The least k with a sum over j > k of at most tolerance, where what comes after `chunks` chunks adds up to
+ * `rest`. */
+static uint64_t
+computed(const weiri_sos_params *sections, size_t chunks, double rest, double tolerance)
+{
+    double sums[CHUNKS], values[CHUNK];
+    response r = {.sections = sections, .input = 1.0};
+    for (size_t i = 0; i < chunks; i++) {
+        next_chunk(&r, values);
+        sums[i] = 0.0;
+        for (size_t k = CHUNK; k > 0; k--) {
+            sums[i] += values[k - 1];
+        }
+    }
+    size_t chunk = chunks;
+    while (chunk > 0 && rest + sums[chunk - 1] <= tolerance) {
+        rest += sums[--chunk];
+    }
+    if (chunk == 0) {
+        return 0; /* all of it is below the tolerance */
+    }
+    r = (response){.sections = sections, .input = 1.0};
+    for (size_t i = 0; i < chunk; i++) {
+        next_chunk(&r, values);
+    }
+    size_t last = CHUNK;
+    while (last > 0 && rest + values[last - 1] <= tolerance) {
+        rest += values[--last];
+    }
+    return (uint64_t)(chunk - 1) * CHUNK + (last > 0 ? last - 1 : 0);
+}
+
+uint64_t weiri_sos_settle(const weiri_sos_params *sections, double tolerance)
+{
+    modes m;
+    if (!(tolerance > 0.0) || !find_modes(sections, &m)) {
+        return WEIRI_SOS_NEVER;
+    }
+    uint64_t reach = bounded(&m, tolerance * 1e-6);
+    if (reach >= WEIRI_SOS_STEPS) {
+        return bounded(&m, tolerance);
+    }
+    size_t chunks = (size_t)reach / CHUNK + 1;
+    return computed(sections, chunks, bound(&m, (uint64_t)chunks * CHUNK - 1), tolerance);
+}

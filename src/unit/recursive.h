@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * recursive.h: what units whose state is one recurrence over time (src/scan) share: constants, state and run.
+ * Such a unit is a settings table, plan() and prepare(), and names its kernel.
+ */
+#ifndef WEIRI_RECURSIVE_H
+#define WEIRI_RECURSIVE_H
+
+#include "scan/recurrence.h"
+#include "unit/unit.h"
+
+/* The constants of such a unit. */
+typedef struct weiri_recursive {
+    size_t words; /* state a column; 0: values pass through unchanged */
+    size_t inner; /* of the channels (weiri_spec_channels) */
+    bool starts;  /* from the steady state of the first good sample (S9); else from zero */
+    double start[WEIRI_RECURRENCE_WORDS];
+    union {
+        weiri_sos_params sections;
+        weiri_ewma_params ewma;
+    } params;
+} weiri_recursive;
+
+/* In plan: constants and fields; words 0 where the settings switch the unit off. */
+weir_err weiri_recursive_plan(weiri_unit_plan *plan, size_t words, bool starts);
+
+/* In prepare: all but params and start. */
+void weiri_recursive_prepare(const weiri_unit_plan *plan, weiri_recursive *ret_constants);
+/* The same for sections, with params and start. */
+void weiri_recursive_sections(const weiri_unit_plan *plan,
+                              const weiri_sos_params *sections,
+                              weiri_recursive *ret_constants);
+
+void weiri_recursive_reset(weiri_block *block);
+
+/* By the kernel of the block's dtype. */
+void weiri_recursive_run(weiri_block *block,
+                         const weiri_work *work,
+                         weiri_recurrence_fn *f32,
+                         weiri_recurrence_fn *f64);
+
+#endif
