@@ -29,7 +29,7 @@ static const uint64_t limits[] = {512 * MIB, 256 * MIB, 128 * MIB, 32 * MIB, 16 
 static const double clears[] = {60, 6, 1};
 
 typedef struct bench {
-    bool quick, json;
+    bool quick, json, force;
     long row; /* to be run here; -1 = all, in children */
     const char *only, *picture, *peers;
     char folder[PATH_MAX];
@@ -271,16 +271,14 @@ static json_t *bench_json(const bench *b)
 
 static int draw(const bench *b)
 {
-    FILE *file = fopen(b->picture, "w");
-    if (file == NULL)
-        return cli_fail(7, "%s: %s", b->picture, strerror(errno));
+    cli_write out;
+    int status = cli_write_begin(&out, b->picture, b->force);
+    if (status != 0)
+        return status;
     json_t *rows = rows_json(b, true);
-    bench_memory_svg(rows, file);
+    bench_memory_svg(rows, out.file);
     json_decref(rows);
-    bool failed = ferror(file) != 0;
-    if (fclose(file) != 0 || failed)
-        return cli_fail(7, "%s: %s", b->picture, strerror(errno));
-    return 0;
+    return cli_write_end(&out, true);
 }
 
 /* ---- the command --------------------------------------------------------------------------------------------- */
@@ -289,6 +287,7 @@ static const struct argp_option options[] = {
     {"quick", OPT_QUICK, NULL, 0, "in under a minute: fewer messages, pages only touched", 0},
     {"only", OPT_ONLY, "TEXT", 0, "rows whose title holds TEXT: mlx:metal, '128 MiB', tiled", 0},
     {"output", 'o', "FILE.svg", 0, "draw memory over time", 0},
+    {"force", CLI_OPT_FORCE, NULL, 0, "replace an existing file", 0},
     {"peers", OPT_PEERS, "DIR", 0, "where the peers' programs are; default: bench beside weir", 0},
     {"json", CLI_OPT_JSON, NULL, 0, "print JSON", 0},
     {"row", OPT_ROW, "N", OPTION_HIDDEN, "run one row here", 0},
@@ -307,6 +306,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case 'o':
         b->picture = text;
+        return 0;
+    case CLI_OPT_FORCE:
+        b->force = true;
         return 0;
     case OPT_PEERS:
         b->peers = text;
@@ -340,7 +342,9 @@ static const struct argp argp = {
 
 static int run_all(bench *b)
 {
-    int status = run(b);
+    int status = b->picture ? cli_write_check(b->picture, b->force) : 0;
+    if (status == 0)
+        status = run(b);
     if (status == 0 && b->picture)
         status = draw(b);
     if (status == 0 && b->json)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_THREADS = 64, OPT_ROUNDS = 0x400, OPT_SECONDS, OPT_PEERS, OPT_KERNELS };
+enum { OPT_ROUNDS = 0x400, OPT_SECONDS, OPT_PEERS, OPT_KERNELS };
 
 const bench_cut bench_cuts[CUTS] = {
     {"300 frames each", 300, 0, 6000, 100},
@@ -338,8 +338,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case CLI_OPT_THREADS:
         b->threads = cli_option_count(state, "--threads", text, 1);
-        if (b->threads > MOST_THREADS)
-            argp_error(state, "--threads: at most %d", MOST_THREADS);
+        if (b->threads > WEIR_THREADS_MAX)
+            argp_error(state, "--threads: at most %u", WEIR_THREADS_MAX);
         return 0;
     case OPT_PEERS:
         b->peers = text;

@@ -158,6 +158,33 @@ int cli_lengths_open(cli_lengths *lengths, const char *path);
 weir_err cli_lengths_next(cli_lengths *lengths, uint64_t *ret_frames);
 void cli_lengths_close(cli_lengths *lengths);
 
+/* ---- files.c: no input is among the outputs; a page or a picture is whole or not there --------------------- */
+
+typedef struct cli_files {
+    size_t count;
+    struct cli_file *list;
+} cli_files;
+/* What is read, and what it is for the message ("the chain file"); - is standard input. Paths stay the caller's. */
+void cli_files_read(cli_files *files, const char *path, const char *what);
+/* A recording that is read: its side file too, and FILE of FILE:/DATASET. */
+void cli_files_recording(cli_files *files, const char *path);
+/* What is written, by which option, with what is written on the way: PATH.part; of a recording its side file. */
+void cli_files_write(cli_files *files, const char *path, const char *what);
+void cli_files_output(cli_files *files, const char *path, const char *what);
+/* 0, or 2 after a line was printed: a file that would be written is an input, or another output. Ends the list. */
+int cli_files_check(cli_files *files);
+
+typedef struct cli_write {
+    const char *path;
+    char *target; /* PATH.part; of a device PATH; NULL = not begun */
+    FILE *file;
+} cli_write;
+/* Whether the path can be written to: 0, or the exit status after a line was printed. */
+int cli_write_check(const char *path, bool force);
+int cli_write_begin(cli_write *out, const char *path, bool force);
+/* Gives the file its name, or removes it where it is not to be kept or could not be written. Again: nothing. */
+int cli_write_end(cli_write *out, bool keep);
+
 /* ---- job.c: a chain, a recording and outputs, opened and planned ------------------------------------- */
 
 typedef struct cli_job {
@@ -166,7 +193,8 @@ typedef struct cli_job {
     weir_chain_options chain_options;
     const char *output_format;
     const char *report_path;
-    const char *trace_path;            /* the cache's takes and gives go there; NULL = nowhere */
+    const char *trace_path; /* the cache's takes and gives go there; NULL = nowhere */
+    cli_write trace;
     bool force, quiet, json, planning; /* planning: nothing will be written */
     cli_lengths *lengths;
     weir_chain *chain;
@@ -182,6 +210,8 @@ extern const struct argp run_argp, plan_argp; /* their input: cli_job */
 cli_job *cli_job_create(void);
 /* Chain, recording, sinks, plan: 0, or the exit status after a line was said. */
 int cli_job_open(cli_job *job);
+/* Closes the outputs of a run that did not end: output_files are then what is kept of them, NAME.part or NULL. */
+void cli_job_stop(cli_job *job);
 void cli_job_destroy(cli_job *job);
 
 /* The plan as a table, with total, limit and what it means. */

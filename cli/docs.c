@@ -12,14 +12,6 @@
 
 #include "units.h"
 
-static int close_file(FILE *file, const char *path)
-{
-    bool failed = ferror(file) != 0;
-    if (fclose(file) != 0 || failed)
-        return cli_fail(7, "%s: cannot be written", path);
-    return 0;
-}
-
 static void write_formats(FILE *file)
 {
     fputs(".SH FORMATS\n", file);
@@ -49,9 +41,10 @@ static void write_errors(FILE *file)
 static int write_man(const char *folder)
 {
     char *path = cli_text("%s/weir.1", folder);
-    FILE *file = fopen(path, "w");
-    if (file == NULL) {
-        int status = cli_fail(7, "%s: %s", path, strerror(errno));
+    cli_write out;
+    int status = cli_write_begin(&out, path, true);
+    FILE *file = out.file;
+    if (status != 0) {
         free(path);
         return status;
     }
@@ -83,7 +76,7 @@ static int write_man(const char *folder)
           ".TP\nWEIR_SIMD\nbaseline, avx2 or avx512: the kernels to use\n"
           ".TP\nNO_COLOR\nno colours on a terminal\n",
           file);
-    int status = close_file(file, path);
+    status = cli_write_end(&out, true);
     free(path);
     return status;
 }
@@ -96,12 +89,11 @@ static int write_pages(const char *folder)
         status = cli_fail(7, "%s: %s", units, strerror(errno));
     for (size_t i = 0; i < weir_unit_count() && status == 0; i++) {
         char *path = cli_text("%s/%s.md", units, weir_unit_at(i)->name);
-        FILE *file = fopen(path, "w");
-        if (file == NULL) {
-            status = cli_fail(7, "%s: %s", path, strerror(errno));
-        } else {
-            cli_unit_markdown(weir_unit_at(i), file);
-            status = close_file(file, path);
+        cli_write out;
+        status = cli_write_begin(&out, path, true);
+        if (status == 0) {
+            cli_unit_markdown(weir_unit_at(i), out.file);
+            status = cli_write_end(&out, true);
         }
         free(path);
     }

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <weir/trace.h>
@@ -58,7 +57,11 @@ static error_t parse_chain(int key, char *text, struct argp_state *state)
     cli_job *job = state->input;
     switch (key) {
     case 'o':
-        job->output_path = text;
+        /* By another name it would be opened anew, and written from its start. */
+        job->output_path = strcmp(text, "/dev/stdout") == 0 || strcmp(text, "/dev/fd/1") == 0 ||
+                                   strcmp(text, "/proc/self/fd/1") == 0
+                               ? "-"
+                               : text;
         return 0;
     case CLI_OPT_OUTPUT_FORMAT:
         job->output_format = text;
@@ -156,7 +159,9 @@ const struct argp run_argp = {
     "synthetic:channels=256,rate=30000,seconds=60,seed=1.\v"
     "Exit status: 0 done, 1 our own fault, 2 usage, 3 bad chain, 4 bad recording, 5 does not fit, "
     "6 refused by a limit while running, 7 input or output failed, 130 interrupted. An output is "
-    "written to NAME.part and gets its name when it is complete, after Ctrl-C too.",
+    "written to NAME.part and gets its name when it is complete; after Ctrl-C it stays NAME.part, "
+    "whole as "
+    "far as it goes.",
     children,
     0,
     0};
@@ -192,9 +197,24 @@ void cli_job_destroy(cli_job *job)
     free(job->sinks);
     free(job->output_files);
     weir_chain_destroy(job->chain);
+    (void)cli_write_end(&job->trace, false); /* of a run that failed */
     cli_lengths_close(job->lengths);
     free(job->lengths);
     free(job);
+}
+
+void cli_job_stop(cli_job *job)
+{
+    for (size_t i = 0; i < job->output_count; i++) {
+        weir_sink_close(job->sinks[i]); /* a part in which nothing is goes with that */
+        job->sinks[i] = NULL;
+        char *file = job->output_files[i];
+        char *part = file != NULL ? cli_text("%s.part", file) : NULL;
+        bool kept = part != NULL && access(part, F_OK) == 0;
+        job->output_files[i] = kept ? part : NULL;
+        free(kept ? NULL : part);
+        free(file);
+    }
 }
 
 /* The longest message, which a plan without tiles needs. */
@@ -224,11 +244,24 @@ static char *output_file(const cli_job *job, size_t output)
     return cli_text("%.*s.%s%s", (int)(dot - path), path, name, dot);
 }
 
-static bool is_same_file(const char *a, const char *b)
+static int check_files(const cli_job *job)
 {
-    struct stat first, second;
-    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino && S_ISREG(first.st_mode);
+    cli_files files = {0};
+    cli_files_read(&files, job->chain_path, "the chain file");
+    cli_files_recording(&files, job->input_path);
+    if (job->input.lengths_path != NULL)
+        cli_files_read(&files, job->input.lengths_path, "the file of --message-lengths");
+    for (size_t i = 0; i < job->output_count; i++)
+        if (job->output_files[i] != NULL)
+            cli_files_output(&files, job->output_files[i], "-o");
+    if (job->report_path != NULL)
+        cli_files_write(&files, job->report_path, "--report");
+    if (job->trace_path != NULL)
+        cli_files_write(&files, job->trace_path, "-o");
+    int status = cli_files_check(&files);
+    if (status == 0 && job->report_path != NULL)
+        status = cli_write_check(job->report_path, job->force);
+    return status;
 }
 
 static int open_sinks(cli_job *job)
@@ -242,7 +275,7 @@ static int open_sinks(cli_job *job)
     job->sinks = cli_alloc(job->output_count, sizeof *job->sinks);
     job->output_files = cli_alloc(job->output_count, sizeof *job->output_files);
     if (job->output_path == NULL)
-        return 0;
+        return check_files(job);
     if (strcmp(job->output_path, "-") == 0 && job->output_count > 1)
         return cli_fail(2, "-o -: the chain splits into %zu outputs, standard output takes one",
                         job->output_count);
@@ -250,16 +283,29 @@ static int open_sinks(cli_job *job)
     options.cache = weir_chain_cache(job->chain);
     options.format = job->output_format;
     options.force = job->force || job->planning;
-    for (size_t i = 0; i < job->output_count; i++) {
+    for (size_t i = 0; i < job->output_count; i++)
         job->output_files[i] = output_file(job, i);
-        if (is_same_file(job->output_files[i], job->input_path))
-            return cli_fail(2, "%s: is the input; an output needs another name",
-                            job->output_files[i]);
+    int status = check_files(job);
+    if (status != 0)
+        return status;
+    for (size_t i = 0; i < job->output_count; i++) {
         err = weir_recording_create(job->output_files[i], &options, &job->sinks[i]);
         if (err != WEIR_OK)
             return cli_fail_weir(err);
     }
     return 0;
+}
+
+/* Labels and lists of a recording are held within the limit too; where they do not fit, no plan can be made. */
+static int fail_open(const cli_job *job, weir_err err)
+{
+    weir_cache_stats stats = {.stats_size = sizeof stats};
+    weir_cache_stats_read(weir_chain_cache(job->chain), &stats);
+    if ((err != WEIR_E_NOMEM && err != WEIR_E_LIMIT) || stats.refusals == 0)
+        return cli_fail_weir(err);
+    return cli_fail(weir_err_exit_status(WEIR_E_PLAN),
+                    "%s: what it says of its channels does not fit the memory limit: %s",
+                    job->input_path, weir_err_detail());
 }
 
 int cli_job_open(cli_job *job)
@@ -271,7 +317,12 @@ int cli_job_open(cli_job *job)
     if (err != WEIR_OK)
         return cli_fail_weir(err);
     if (job->trace_path != NULL) { /* from the first take on; its bytes are in the plan */
-        err = weir_trace_start(weir_chain_cache(job->chain), job->trace_path);
+        status = check_files(job);
+        if (status == 0)
+            status = cli_write_begin(&job->trace, job->trace_path, job->force);
+        if (status != 0)
+            return status;
+        err = weir_trace_start(weir_chain_cache(job->chain), job->trace.target);
         if (err != WEIR_OK)
             return cli_fail_weir(err);
     }
@@ -279,9 +330,7 @@ int cli_job_open(cli_job *job)
     job->input.recording.gap_tolerance_s = weir_chain_gap_tolerance(job->chain);
     err = weir_recording_open(job->input_path, &job->input.recording, &job->source);
     if (err != WEIR_OK)
-        return cli_fail_weir(err);
-    if (job->report_path != NULL && !job->force && access(job->report_path, F_OK) == 0)
-        return cli_fail(2, "%s: is there already; --force replaces it", job->report_path);
+        return fail_open(job, err);
     status = open_sinks(job);
     if (status != 0)
         return status;

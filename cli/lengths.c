@@ -82,7 +82,9 @@ int cli_lengths_open(cli_lengths *lengths, const char *path)
 {
     *lengths = (cli_lengths){.path = path, .file = open(path, O_RDONLY | O_CLOEXEC), .line = 1};
     if (lengths->file < 0)
-        return cli_fail(weir_err_exit_status(WEIR_E_IO), "%s: %s", path, strerror(errno));
+        return cli_fail(weir_err_exit_status(errno == EINTR ? WEIR_E_INTERRUPTED : WEIR_E_IO),
+                        "%s: %s", path,
+                        errno == EINTR ? "interrupted while it was opened" : strerror(errno));
     bool found = true;
     weir_err err = rewind_list(lengths);
     while (err == WEIR_OK && found) {

@@ -6,11 +6,9 @@
  */
 #include "plot.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define TILE_FRAMES 1024
 
@@ -270,25 +268,25 @@ static weir_err gather(plot *p, const char *path, const arguments *a, size_t fir
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-/* Writes NAME.part and renames it: 0, or the exit status after a line was said. */
 static int write_svg(const plot *p, const char *path, bool force)
 {
-    if (!force && access(path, F_OK) == 0)
-        return cli_fail(weir_err_exit_status(WEIR_E_USAGE),
-                        "%s is there already; --force replaces it", path);
-    char *part = cli_text("%s.part", path);
-    FILE *file = fopen(part, "w");
-    bool good = file != NULL;
-    if (file) {
-        plot_svg(p, file);
-        good = ferror(file) == 0;
-        good = fclose(file) == 0 && good;
-    }
-    int status = 0;
-    if (!good || rename(part, path) != 0)
-        status = cli_fail(weir_err_exit_status(WEIR_E_IO), "%s: %s", part, strerror(errno));
-    free(part);
-    return status;
+    cli_write out;
+    int status = cli_write_begin(&out, path, force);
+    if (status != 0)
+        return status;
+    plot_svg(p, out.file);
+    return cli_write_end(&out, true);
+}
+
+/* The picture is none of the files that are drawn, and can be written. */
+static int check_files(const arguments *a)
+{
+    cli_files files = {0};
+    for (size_t i = 0; i < a->file_count; i++)
+        cli_files_recording(&files, a->files[i]);
+    cli_files_write(&files, a->output, "-o");
+    int status = cli_files_check(&files);
+    return status == 0 ? cli_write_check(a->output, a->force) : status;
 }
 
 /* Braille, unless the environment names another character set than UTF-8. */
@@ -374,6 +372,8 @@ int plot_command(int argc, char **argv)
     for (size_t i = 0; i < a.file_count; i++)
         if (strcmp(a.files[i], "-") == 0)
             return cli_fail(2, "plot reads its input twice, which standard input cannot do");
+    if (a.output != NULL && (status = check_files(&a)) != 0)
+        return status;
     plot p = {0};
     weir_err err = collect(&p, &a);
     if (err == WEIR_OK) {

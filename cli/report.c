@@ -5,7 +5,6 @@
  */
 #include "cli.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -229,9 +228,11 @@ static void write_notice(void *user, const char *text)
 
 int cli_report_write(const cli_job *job, const cli_result *result)
 {
-    FILE *file = fopen(job->report_path, job->force ? "w" : "wx");
-    if (file == NULL)
-        return cli_fail(7, "%s: %s", job->report_path, strerror(errno));
+    cli_write out;
+    int status = cli_write_begin(&out, job->report_path, job->force);
+    if (status != 0)
+        return status;
+    FILE *file = out.file;
     fputs("<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">\n<meta name=\"viewport\" "
           "content=\"width=device-width\">\n<title>weir: ",
           file);
@@ -254,8 +255,5 @@ int cli_report_write(const cli_job *job, const cli_result *result)
     fputs("<h2>Notices</h2>\n<ul>\n", file);
     cli_notices(job, write_notice, file);
     fputs("</ul>\n</html>\n", file);
-    bool failed = ferror(file) != 0;
-    if (fclose(file) != 0 || failed)
-        return cli_fail(7, "%s: cannot be written", job->report_path);
-    return 0;
+    return cli_write_end(&out, true);
 }

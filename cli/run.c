@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct run_state {
     cli_progress progress;
@@ -25,8 +24,7 @@ static bool step(void *user, const weir_progress *progress)
     return cli_progress_step(&state->progress, progress);
 }
 
-/* After an error what was written stays as NAME.part: the one line names it too. The outputs are closed
- * first: a part in which nothing is goes with that. */
+/* After an error what was written stays as NAME.part: the one line names it too. */
 static int fail_run(cli_job *job, weir_err err, uint64_t frames)
 {
     const char *detail = weir_err_detail();
@@ -35,23 +33,16 @@ static int fail_run(cli_job *job, weir_err err, uint64_t frames)
     char *what = frames > 0 ? cli_text("%s; stopped after frame %s of the input", detail,
                                        cli_count(frames, count, sizeof count))
                             : cli_text("%s", detail);
-    for (size_t i = 0; i < job->output_count; i++) {
-        weir_sink_close(job->sinks[i]);
-        job->sinks[i] = NULL;
-    }
+    cli_job_stop(job);
     bool first = true;
     for (size_t i = 0; i < job->output_count; i++) {
         if (job->output_files[i] == NULL)
             continue;
-        char *part = cli_text("%s.part", job->output_files[i]);
-        if (access(part, F_OK) == 0) {
-            char *more =
-                cli_text("%s%s%s", what, first ? "; kept as far as it goes: " : ", ", part);
-            free(what);
-            what = more;
-            first = false;
-        }
-        free(part);
+        char *more = cli_text("%s%s%s", what, first ? "; kept as far as it goes: " : ", ",
+                              job->output_files[i]);
+        free(what);
+        what = more;
+        first = false;
     }
     int status = weir_err_exit_status(err);
     if (job->lengths == NULL || !job->lengths->failed)
@@ -86,6 +77,8 @@ static int run(cli_job *job)
             cli_plan_print(job, stderr);
         return cli_plan_refuse(job);
     }
+    if (job->output_path == NULL && !job->quiet && !job->json)
+        fputs("weir: no -o OUTPUT: the result is computed and measured, not written\n", stderr);
     if (!job->quiet && !job->json) {
         cli_plan_print(job, stderr);
         putc('\n', stderr);
@@ -109,6 +102,8 @@ static int run(cli_job *job)
     if (result.err != WEIR_OK && result.err != WEIR_E_INTERRUPTED)
         return fail_run(job, result.err, result.report.frames_in);
     weir_cache_stats_read(weir_chain_cache(job->chain), &result.stats);
+    if (result.err == WEIR_E_INTERRUPTED)
+        cli_job_stop(job);
     return say(job, &result);
 }
 

@@ -112,7 +112,7 @@ void cli_summary_print(const cli_job *job, const cli_result *result, FILE *file)
     cli_notices(job, print_notice, file);
     for (size_t i = 0; i < job->output_count; i++)
         if (job->output_files[i] != NULL) {
-            fputs("  output       ", file);
+            fputs(result->err == WEIR_OK ? "  output       " : "  kept         ", file);
             cli_put_clean(file, job->output_files[i]);
             fprintf(file, "  %s\n", cli_shape(weir_chain_output_spec(job->chain, i), a, sizeof a));
         }

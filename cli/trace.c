@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <weir/trace.h>
 
@@ -48,6 +47,8 @@ static int record(cli_job *job, const char *path)
     int status = weir_err_exit_status(err);
     if (weir_trace_stop(cache) != WEIR_OK)
         return cli_fail(7, "%s: %s", path, weir_err_detail());
+    if (cli_write_end(&job->trace, true) != 0)
+        return 7;
     if (job->json) {
         json_t *json = json_pack("{s:o, s:o, s:o, s:o}", "trace", cli_json_text(path), "hits",
                                  cli_json_count(stats.hits), "misses", cli_json_count(stats.misses),
@@ -80,8 +81,6 @@ static int record_command(int argc, char **argv)
     status = 0;
     if (path == NULL || strcmp(path, "-") == 0)
         status = cli_fail(2, "-o FILE is needed: where the trace goes");
-    else if (!job->force && access(path, F_OK) == 0)
-        status = cli_fail(2, "%s: is there already; --force replaces it", path);
     job->trace_path = path;
     if (status == 0)
         status = cli_job_open(job);

@@ -69,6 +69,9 @@ typedef struct weir_source_ops {
     weir_err (*read)(weir_source *source, void *rows, size_t capacity, weir_message *ret);
     /* Ends it. */
     void (*close)(weir_source *source);
+    /* Optional (NULL): `call` is called several times a second while a read waits for input; what it returns
+     * other than WEIR_OK ends that read. */
+    void (*idle)(weir_source *source, weir_err (*call)(void *user), void *user);
 } weir_source_ops;
 
 struct weir_source {
@@ -89,7 +92,8 @@ typedef struct weir_sink_ops {
     weir_err (*write)(weir_sink *sink, const weir_message *block);
     /* Makes what was written so far readable by others. Called each second. */
     weir_err (*flush)(weir_sink *sink);
-    /* Completes the output and gives it its name. Once. Not called after an error. */
+    /* Completes the output and gives it its name. Once. Not called after an error, nor of a run that was
+     * interrupted: flush is then the last call before close. */
     weir_err (*finish)(weir_sink *sink);
     /* Ends it; what was not finished stays as NAME.part. */
     void (*close)(weir_sink *sink);
@@ -109,7 +113,7 @@ WEIR_API const weir_source_info *weir_source_info_get(weir_source *source);
 
 #define WEIR_UNSET (UINT64_MAX - 1)  /* not stated: environment, then default, decides (M8) */
 #define WEIR_TILE_AUTO 0u            /* from the size of the processor's L2 cache */
-#define WEIR_TILE_NONE UINT64_MAX    /* message-wise; needs longest_message */
+#define WEIR_THREADS_MAX 64u         /* of a chain */
 
 typedef struct weir_chain_options {
     size_t options_size;      /* sizeof(weir_chain_options) */
@@ -117,9 +121,8 @@ typedef struct weir_chain_options {
     const char *policy;       /* of the chain's cache; NULL = fit */
     uint64_t memory_limit;    /* bytes; WEIR_NO_LIMIT = the plan itself is the limit */
     uint64_t cache_limit;     /* bytes */
-    uint64_t tile_frames;     /* WEIR_TILE_AUTO, WEIR_TILE_NONE or 1..2^24 */
-    uint64_t longest_message; /* frames; for WEIR_TILE_NONE */
-    uint64_t threads;         /* 1 */
+    uint64_t tile_frames;     /* WEIR_TILE_AUTO or 1..2^24 */
+    uint64_t threads;         /* 1; up to WEIR_THREADS_MAX */
     double gap_tolerance_s;   /* S4; NAN = not stated: 1 ms */
     const char *name;         /* of the chain's file, for messages; NULL = none */
     bool fuse;                /* true: neighbours go through a tile together; false: one by one. The
@@ -149,6 +152,19 @@ WEIR_API WEIR_NODISCARD weir_err weir_chain_add(weir_chain *chain,
                                                 const weir_value *mark,
                                                 int *ret_node);
 
+/* The same for a unit with several inputs (flag WEIR_UNIT_JOINS): parents[parent_count], 2 to 8 of them,
+ * each WEIR_CHAIN_INPUT or a node, in the order that the unit's page states. Inputs are aligned by time:
+ * their rates must be equal and their first times differ by whole frames; what a branch is ahead of the
+ * slowest one waits in a planned buffer. Group delays are not compensated. Errors as weir_chain_add. */
+WEIR_API WEIR_NODISCARD weir_err weir_chain_join(weir_chain *chain,
+                                                 const int *parents,
+                                                 size_t parent_count,
+                                                 const char *unit,
+                                                 const weir_value *settings,
+                                                 size_t setting_count,
+                                                 const weir_value *mark,
+                                                 int *ret_node);
+
 /* Names the output behind a node (WEIR_CHAIN_INPUT where the chain is empty). Without any such call
  * every node that nothing follows is an output, named after its unit. Outputs count from 0 in the
  * order of calls. WEIR_E_CHAIN: the name is there already. */
@@ -162,14 +178,21 @@ WEIR_API double weir_chain_gap_tolerance(const weir_chain *chain);
 
 /* ---- planning ----------------------------------------------------------------------------- */
 
+/* What never settles: counters, adaptive units. */
+#define WEIR_SETTLES_NEVER UINT64_MAX
+
 typedef struct weir_plan_part {
     const char *name;         /* "2 butterworth" */
-    const char *kind;         /* "unit" "edge" "strips" "messages" "tile" "reader" "writer" "threads"
-                                 "records" "idle" */
+    const char *kind;         /* "unit" "edge" "spare" "scratch" "tile" "reader" "writer" "threads"
+                                 "charges" "records" */
     uint64_t bytes;
-    uint64_t used_bytes;      /* highest use so far in a run (M6) */
     uint64_t capacity_frames; /* of an edge or tile; else 0 */
-    const weir_spec *spec;    /* what it holds or puts out; NULL = none */
+    const weir_spec *spec;    /* what it holds or outputs; NULL = none */
+    /* Of a unit, in frames of its input: */
+    uint64_t lag_frames;      /* what must have come after the first frame before an output frame is out */
+    double delay_frames;      /* group delay; NAN = differs by frequency */
+    uint64_t settle_frames;   /* until earlier input matters by less than 1e-6 of its largest difference;
+                                 WEIR_SETTLES_NEVER */
 } weir_plan_part;
 
 typedef struct weir_plan {
@@ -178,12 +201,12 @@ typedef struct weir_plan {
     uint64_t total_bytes;
     uint64_t memory_limit_bytes; /* WEIR_NO_LIMIT = none stated */
     bool fits;
-    uint64_t tile_frames; /* message-wise: the longest message */
+    uint64_t tile_frames;
     uint64_t threads;
-    /* Message-wise: edges come from the cache, and their bytes at the fullest moment of the longest
-     * message are one part, "messages". What is given back is kept for reuse: in a part "idle", as much
-     * as a stated memory limit leaves, up to cache_limit; without one, where shorter messages leave room. */
-    bool whole_messages;
+    /* Of the whole chain, the largest of its outputs, in frames of the chain's input. */
+    uint64_t lag_frames;
+    double delay_frames;    /* NAN = differs by frequency */
+    uint64_t settle_frames; /* WEIR_SETTLES_NEVER */
 } weir_plan;
 
 /* Plans the chain for a stream that is pushed. Fixes the chain: nothing can be added afterwards; a
@@ -201,6 +224,14 @@ WEIR_API WEIR_NODISCARD weir_err weir_chain_plan_run(weir_chain *chain,
                                                      size_t sink_count,
                                                      const weir_plan **ret_plan);
 
+/* Bytes of a part of the plan that were written since the chain started, measured: before the first frame its
+ * buffer is filled with a pattern, and what is no longer the pattern was used. Stacks, records, declared
+ * charges and spare constants are not measured (their planned bytes are returned). Not fast. 0 before the start. */
+WEIR_API uint64_t weir_chain_used_bytes(const weir_chain *chain, size_t part);
+
+/* Output frames of an output, after `frames` input frames since the start of a segment. After planning. */
+WEIR_API uint64_t weir_chain_due(const weir_chain *chain, size_t output, uint64_t frames);
+
 /* Outputs, after planning. */
 WEIR_API size_t weir_chain_output_count(const weir_chain *chain);
 WEIR_API const char *weir_chain_output_name(const weir_chain *chain, size_t output);
@@ -211,17 +242,39 @@ WEIR_API const weir_spec *weir_chain_output_spec(const weir_chain *chain, size_t
 /* Takes one block of output, lent for the call. An error ends the push and is returned by it. */
 typedef weir_err (*weir_sink_fn)(void *user, const weir_message *block);
 
-/* Puts one message through (borrowed for the call, S7); the sink is called for what comes out. The
- * first push takes all buffers: WEIR_E_PLAN where the plan is above the limit; no push after it
- * takes any, unless it is message-wise. WEIR_E_USAGE: not planned, or another spec. */
+/* Processes one message (borrowed for the call, S7); the sink is called for what comes out. The first push
+ * allocates all buffers: WEIR_E_PLAN where the plan is above the limit; no later push allocates anything.
+ * A message that starts a new segment ends the open one first (see weir_chain_finish).
+ * WEIR_E_USAGE: not planned, planned for a source, another spec, or called from the sink.
+ * An error of the sink ends the call and is returned as it is: nothing is reset. weir_chain_consumed says how
+ * many frames of the message were consumed; the refused block is kept and offered again by the next call,
+ * which goes on with the frames that were not consumed. weir_chain_reset drops both. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_push(weir_chain *chain,
                                                  const weir_message *message,
                                                  weir_sink_fn sink,
                                                  void *user);
 
-/* Reads from the source of weir_chain_plan_run until rows[capacity x output columns] is full or the
- * source ends, and says what came (0 frames = the end). A block never spans two segments. Chains
- * with one output only. */
+/* Frames of the last push's message that were consumed; all of them where it returned WEIR_OK. */
+WEIR_API size_t weir_chain_consumed(const weir_chain *chain);
+
+/* Ends the segment of a pushed stream: units that look ahead output what is due, partial windows and bins are
+ * dropped and counted. The next push starts a new segment. Errors of the sink as in weir_chain_push. */
+WEIR_API WEIR_NODISCARD weir_err weir_chain_finish(weir_chain *chain, weir_sink_fn sink, void *user);
+
+/* As weir_chain_push, for chains with one output: the output goes into rows[capacity x output columns], and
+ * *ret_block says what came (0 frames: nothing yet). Where capacity is less than what is due (see
+ * weir_chain_due), or a new segment begins behind the first frames that came out, part of the message is left:
+ * weir_chain_consumed says how much was consumed; call again with the rest. */
+WEIR_API WEIR_NODISCARD weir_err weir_chain_push_into(weir_chain *chain,
+                                                      const weir_message *message,
+                                                      void *rows,
+                                                      size_t capacity,
+                                                      weir_message *ret_block);
+
+/* Reads from the source of weir_chain_plan_run until rows[capacity x output columns] is full or the source has
+ * ended, and says what came (0 frames = the end). A block never spans two segments. Chains with one output
+ * only. WEIR_E_USAGE: no source, called from a sink. An error of the source is returned as it is; the next call
+ * goes on. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_pull(weir_chain *chain,
                                                  void *rows,
                                                  size_t capacity,
@@ -229,6 +282,33 @@ WEIR_API WEIR_NODISCARD weir_err weir_chain_pull(weir_chain *chain,
 
 /* As before the first frame; buffers stay. */
 WEIR_API void weir_chain_reset(weir_chain *chain);
+
+/* ---- settings while running ---------------------------------------------------------------- */
+
+/* Changes a live setting of a node's unit (its page says which are) from the next input frame of that unit
+ * on; state is kept unless the unit's page says otherwise. WEIR_E_CHAIN: no such setting, not live, a value
+ * of wrong type, unit or range, or one that would change shape, rate, counts or bytes: nothing has changed
+ * then. WEIR_E_USAGE: no such node, not planned, called from a sink. */
+WEIR_API WEIR_NODISCARD weir_err
+weir_chain_set(weir_chain *chain, int node, const weir_value *setting);
+
+/* ---- saved state --------------------------------------------------------------------------- */
+
+/* Bytes of the chain's state as weir_chain_save writes it. After the start; 0 before. */
+WEIR_API uint64_t weir_chain_state_bytes(const weir_chain *chain);
+
+/* Writes the state into blob[size], between two pushes: places, the units' state in channel order, frames
+ * that wait for other branches, live settings. It fits the same chain under any tile length, threads and
+ * channel blocks, in any process of the same version and SIMD level. WEIR_E_USAGE: too small, not started,
+ * frames are waiting (a refused block, a pull that is not at a block's end). */
+WEIR_API WEIR_NODISCARD weir_err weir_chain_save(const weir_chain *chain, void *blob, size_t size);
+
+/* Goes on from a saved state: the same bits as without interruption (S10). The chain is planned; where it has
+ * not started it starts. WEIR_E_USAGE names what differs: damaged, another version, SIMD level, chain,
+ * settings or input; the chain is then as after a reset. */
+WEIR_API WEIR_NODISCARD weir_err weir_chain_restore(weir_chain *chain, const void *blob, size_t size);
+
+/* ---- runs ---------------------------------------------------------------------------------- */
 
 typedef struct weir_progress {
     uint64_t frames_in, frames_total; /* frames_total may be WEIR_FRAMES_UNKNOWN */
@@ -264,7 +344,7 @@ typedef struct weir_run_report {
 } weir_run_report;
 
 /* Runs a planned chain from source to sinks: start, read, push, flush each second, finish. After
- * WEIR_E_INTERRUPTED the outputs are finished too. *ret_report is written in every case. */
+ * WEIR_E_INTERRUPTED the outputs are flushed and stay NAME.part. *ret_report is written in every case. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_run(weir_chain *chain,
                                                 const weir_run_options *options,
                                                 weir_run_report *ret_report);

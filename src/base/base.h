@@ -70,11 +70,13 @@ typedef struct weiri_memory {
 
 /* Fills a settings struct by its table from count values: presets first, then the values. Copies
  * texts, lists and values of type ANY. `marks` (as many as table rows, or NULL) receives where each
- * setting stands. WEIR_E_CHAIN: unknown, repeated or missing setting, wrong type, unit or range; the
+ * setting stands. `also` (may be NULL) is a setting that the caller reads itself, for the list of those that are
+ * allowed. WEIR_E_CHAIN: unknown, repeated or missing setting, wrong type, unit or range; the
  * detail starts with the setting's name ("cutoff: ..."), and *ret_wrong (may be NULL) is the value
  * that is to blame, or NULL. WEIR_E_NOMEM. Settings of type IGNORED that were given are named in
  * notices (may be NULL). */
 weir_err weiri_settings_read(const weir_setting *table,
+                             const char *also,
                              const weir_value *values,
                              size_t count,
                              weiri_memory memory,

@@ -459,14 +459,18 @@ static weir_err read_preset(reader *r, void *field)
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
-static weir_err unknown_setting(const weir_setting *table, const weir_value *value)
+static weir_err
+unknown_setting(const weir_setting *table, const char *also, const weir_value *value)
 {
-    const char *names[NAMES_LISTED];
+    const char *names[NAMES_LISTED + 1];
     size_t count = 0;
     for (size_t i = 0; table[i].name != NULL && count < NAMES_LISTED; i++) {
         if (table[i].type != WEIR_SETTING_IGNORED) {
             names[count++] = table[i].name;
         }
+    }
+    if (also != NULL) {
+        names[count++] = also;
     }
     char name[64];
     snprintf(name, sizeof name, "%.60s", value->key);
@@ -478,6 +482,7 @@ static weir_err unknown_setting(const weir_setting *table, const weir_value *val
 
 /* Names first: a table with a misspelt required setting is told of the misspelling. */
 static weir_err check_names(const weir_setting *table,
+                            const char *also,
                             const weir_value *values,
                             size_t count,
                             const weir_value **ret_wrong)
@@ -492,7 +497,7 @@ static weir_err check_names(const weir_setting *table,
             row++;
         }
         if (table[row].name == NULL) {
-            return unknown_setting(table, &values[i]);
+            return unknown_setting(table, also, &values[i]);
         }
         /* All before i are known and stand there once, so no more of them than the table has rows. */
         for (size_t j = 0; j < i; j++) {
@@ -515,6 +520,7 @@ static void mark_setting(weir_value *mark, const char *name, const weir_value *v
 }
 
 weir_err weiri_settings_read(const weir_setting *table,
+                             const char *also,
                              const weir_value *values,
                              size_t count,
                              weiri_memory memory,
@@ -524,7 +530,7 @@ weir_err weiri_settings_read(const weir_setting *table,
                              const weir_value **ret_wrong)
 {
     const weir_value *wrong = NULL;
-    weir_err err = check_names(table, values, count, &wrong);
+    weir_err err = check_names(table, also, values, count, &wrong);
     for (size_t i = 0; err == WEIR_OK && table[i].name != NULL; i++) {
         const weir_value *value = NULL;
         for (size_t j = 0; j < count; j++) {

@@ -122,7 +122,7 @@ static weir_err read_values(const weir_value *values, size_t count)
     memcpy(kept, values, count * sizeof *values);
     wrong = NULL;
     notices.count = 0;
-    return weiri_settings_read(table, kept, count, memory, &notices, &s, marks, &wrong);
+    return weiri_settings_read(table, NULL, kept, count, memory, &notices, &s, marks, &wrong);
 }
 
 #define READ(...)                                                                                  \

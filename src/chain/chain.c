@@ -11,7 +11,6 @@
 
 #define DEFAULT_CACHE_LIMIT     ((uint64_t)512 << 20)
 #define DEFAULT_GAP_TOLERANCE_S 1e-3
-#define MOST_THREADS            64
 #define MOST_NODES              1024
 #define MOST_TILE_FRAMES        ((uint64_t)1 << 24)
 
@@ -69,12 +68,12 @@ static weir_err options_resolve(weir_chain_options *options)
     if (isnan(options->gap_tolerance_s)) {
         options->gap_tolerance_s = DEFAULT_GAP_TOLERANCE_S;
     }
-    if (options->threads < 1 || options->threads > MOST_THREADS) {
-        return weiri_fail(WEIR_E_USAGE, "threads: %llu; allowed are 1 to %d",
-                          (unsigned long long)options->threads, MOST_THREADS);
+    if (options->threads < 1 || options->threads > WEIR_THREADS_MAX) {
+        return weiri_fail(WEIR_E_USAGE, "threads: %llu; allowed are 1 to %u",
+                          (unsigned long long)options->threads, WEIR_THREADS_MAX);
     }
-    if (options->tile_frames > MOST_TILE_FRAMES && options->tile_frames != WEIR_TILE_NONE) {
-        return weiri_fail(WEIR_E_USAGE, "tile: %llu frames; allowed are 1 to %llu, auto and none",
+    if (options->tile_frames > MOST_TILE_FRAMES) {
+        return weiri_fail(WEIR_E_USAGE, "tile: %llu frames; allowed are 1 to %llu, and auto",
                           (unsigned long long)options->tile_frames,
                           (unsigned long long)MOST_TILE_FRAMES);
     }
@@ -82,6 +81,14 @@ static weir_err options_resolve(weir_chain_options *options)
         return weiri_fail(WEIR_E_USAGE, "gap_tolerance: must be 0 s or more");
     }
     return WEIR_OK;
+}
+
+/* A chain that its limit refuses while it is built does not fit, as one whose plan does not. */
+static weir_err no_room(weir_cache *cache, const char *what)
+{
+    weir_cache_stats stats = {.stats_size = sizeof stats};
+    weir_cache_stats_read(cache, &stats);
+    return weiri_fail_prefix(stats.refusals > 0 ? WEIR_E_PLAN : WEIR_E_NOMEM, "%s: ", what);
 }
 
 weir_err weir_chain_create(const weir_chain_options *options, weir_chain **ret_chain)
@@ -95,10 +102,11 @@ weir_err weir_chain_create(const weir_chain_options *options, weir_chain **ret_c
     cache_options.heap = resolved.heap;
     cache_options.policy = resolved.policy;
     cache_options.cache_limit = resolved.cache_limit;
+    cache_options.memory_limit = resolved.memory_limit; /* M2: from the first allocation on */
     weir_cache *cache = NULL;
     err = weir_cache_create(&cache_options, &cache);
     if (err != WEIR_OK) {
-        return err;
+        return err == WEIR_E_LIMIT ? WEIR_E_PLAN : err;
     }
     /* The chain itself lies in its own arena, so that it is counted as well. */
     weiri_arena arena;
@@ -109,9 +117,10 @@ weir_err weir_chain_create(const weir_chain_options *options, weir_chain **ret_c
         name = weiri_arena_text(&arena, resolved.name);
     }
     if (name == NULL) {
+        err = no_room(cache, "a chain");
         weiri_arena_fini(&arena);
         weir_cache_destroy(cache);
-        return weiri_fail_prefix(WEIR_E_NOMEM, "a chain: ");
+        return err;
     }
     chain->options = resolved;
     chain->options.name = name[0] == '\0' ? NULL : name;
@@ -218,45 +227,93 @@ static size_t table_rows(const weir_setting *table)
     return rows;
 }
 
-weir_err weir_chain_add(weir_chain *chain,
-                        int parent,
-                        const char *unit,
-                        const weir_value *settings,
-                        size_t setting_count,
-                        const weir_value *mark,
-                        int *ret_node)
+static weir_err check_parents(const weir_chain *chain, const int *parents, size_t count, const char *unit)
 {
-    if (chain->planned) {
+    if (chain->plan != NULL) {
         return weiri_fail(WEIR_E_USAGE, "%s: the chain is planned already", unit);
     }
-    if (parent < WEIR_CHAIN_INPUT || parent >= chain->node_count) {
-        return weiri_fail(WEIR_E_USAGE, "%s: no node %d to follow", unit, parent);
+    for (size_t i = 0; i < count; i++) {
+        if (parents[i] < WEIR_CHAIN_INPUT || parents[i] >= chain->node_count) {
+            return weiri_fail(WEIR_E_USAGE, "%s: no node %d to follow", unit, parents[i]);
+        }
+    }
+    return WEIR_OK;
+}
+
+/* Units that join have several inputs, all others one. */
+static weir_err check_inputs(const weiri_unit_ops *ops, size_t count)
+{
+    bool joins = (ops->info.flags & WEIR_UNIT_JOINS) != 0;
+    if (joins && count < 2) {
+        return weiri_fail(WEIR_E_CHAIN,
+                          "needs 2 to %d inputs: place it after a split, `- %s: {inputs: [a, b]}`",
+                          WEIRI_INPUTS_MAX, ops->info.name);
+    }
+    if (count > (joins ? WEIRI_INPUTS_MAX : 1)) {
+        return weiri_fail(WEIR_E_CHAIN, joins ? "has %zu inputs; at most %d are allowed"
+                                              : "has %zu inputs; it takes %d",
+                          count, joins ? WEIRI_INPUTS_MAX : 1);
+    }
+    return WEIR_OK;
+}
+
+static weiri_node *
+make_node(weir_chain *chain, const weiri_unit_ops *ops, const int *parents, size_t count, const weir_value *mark)
+{
+    size_t rows = table_rows(ops->info.settings);
+    weiri_node *node = weiri_arena_get(&chain->arena, sizeof *node);
+    if (node == NULL) {
+        return NULL;
+    }
+    node->ops = ops;
+    node->number = chain->node_count;
+    node->inputs = (int)count;
+    memcpy(node->parents, parents, count * sizeof *parents);
+    node->marks = weiri_arena_get(&chain->arena, (rows + 1) * sizeof *node->marks);
+    node->settings = weiri_arena_get(&chain->arena, ops->settings_bytes + 1);
+    node->spare_settings = weiri_arena_get(&chain->arena, ops->settings_bytes + 1);
+    if (mark != NULL) {
+        node->mark.line = mark->line;
+        node->mark.column = mark->column;
+    }
+    return node->marks == NULL || node->settings == NULL || node->spare_settings == NULL ? NULL
+                                                                                         : node;
+}
+
+weir_err weir_chain_join(weir_chain *chain,
+                         const int *parents,
+                         size_t parent_count,
+                         const char *unit,
+                         const weir_value *settings,
+                         size_t setting_count,
+                         const weir_value *mark,
+                         int *ret_node)
+{
+    if (chain == NULL || parents == NULL || parent_count == 0 || unit == NULL || ret_node == NULL ||
+        (settings == NULL && setting_count > 0)) {
+        return weiri_fail(WEIR_E_USAGE, "adding a unit: NULL, or no input, is not allowed");
+    }
+    weir_err err = check_parents(chain, parents, parent_count, unit);
+    if (err != WEIR_OK) {
+        return err;
     }
     if (chain->node_count >= MOST_NODES) {
         return fail_at(chain, unit, mark,
                        weiri_fail(WEIR_E_CHAIN, "a chain has at most %d units", MOST_NODES));
     }
     const weiri_unit_ops *ops = NULL;
-    weir_err err = weiri_unit_find(unit, &ops);
+    err = weiri_unit_find(unit, &ops);
     if (err != WEIR_OK) {
         return fail_at(chain, NULL, mark, err);
     }
-    size_t rows = table_rows(ops->info.settings);
-    weiri_node *node = weiri_arena_get(&chain->arena, sizeof *node);
+    err = check_inputs(ops, parent_count);
+    if (err != WEIR_OK) {
+        return fail_at(chain, unit, mark, err);
+    }
+    weiri_node *node = make_node(chain, ops, parents, parent_count, mark);
     weir_value *rest = weiri_arena_get(&chain->arena, (setting_count + 1) * sizeof *rest);
     if (node == NULL || rest == NULL) {
-        return weiri_fail_prefix(WEIR_E_NOMEM, "%s: ", unit);
-    }
-    node->ops = ops;
-    node->parent = parent;
-    node->marks = weiri_arena_get(&chain->arena, (rows + 1) * sizeof *node->marks);
-    node->settings = weiri_arena_get(&chain->arena, ops->settings_bytes + 1);
-    if (node->marks == NULL || node->settings == NULL) {
-        return weiri_fail_prefix(WEIR_E_NOMEM, "%s: ", unit);
-    }
-    if (mark != NULL) {
-        node->mark.line = mark->line;
-        node->mark.column = mark->column;
+        return no_room(chain->cache, unit);
     }
     size_t rest_count = 0;
     const weir_value *wrong = NULL;
@@ -264,8 +321,11 @@ weir_err weir_chain_add(weir_chain *chain,
     static const weir_setting no_settings[] = {{.name = NULL}};
     if (err == WEIR_OK) {
         err = weiri_settings_read(ops->info.settings == NULL ? no_settings : ops->info.settings,
-                                  rest, rest_count, weiri_arena_memory(&chain->arena),
+                                  "on_gap", rest, rest_count, weiri_arena_memory(&chain->arena),
                                   &chain->notices, node->settings, node->marks, &wrong);
+    }
+    if (err == WEIR_E_NOMEM) {
+        err = no_room(chain->cache, "its settings");
     }
     if (err != WEIR_OK) {
         return fail_at(chain, unit, wrong != NULL ? wrong : mark, err);
@@ -276,9 +336,23 @@ weir_err weir_chain_add(weir_chain *chain,
     return WEIR_OK;
 }
 
+weir_err weir_chain_add(weir_chain *chain,
+                        int parent,
+                        const char *unit,
+                        const weir_value *settings,
+                        size_t setting_count,
+                        const weir_value *mark,
+                        int *ret_node)
+{
+    return weir_chain_join(chain, &parent, 1, unit, settings, setting_count, mark, ret_node);
+}
+
 weir_err weir_chain_output(weir_chain *chain, int node, const char *name)
 {
-    if (chain->planned) {
+    if (chain == NULL || name == NULL) {
+        return weiri_fail(WEIR_E_USAGE, "naming an output: NULL is not allowed");
+    }
+    if (chain->plan != NULL) {
         return weiri_fail(WEIR_E_USAGE, "output %s: the chain is planned already", name);
     }
     if (node < WEIR_CHAIN_INPUT || node >= chain->node_count) {
@@ -296,7 +370,7 @@ weir_err weir_chain_output(weir_chain *chain, int node, const char *name)
     weiri_output *output = weiri_arena_get(&chain->arena, sizeof *output);
     const char *copy = weiri_arena_text(&chain->arena, name);
     if (output == NULL || copy == NULL) {
-        return weiri_fail_prefix(WEIR_E_NOMEM, "output %s: ", name);
+        return no_room(chain->cache, "an output");
     }
     output->node = node;
     output->name = copy;
@@ -309,9 +383,12 @@ weir_err weir_chain_output(weir_chain *chain, int node, const char *name)
 
 weir_err weir_chain_set_text(weir_chain *chain, const char *text)
 {
+    if (chain == NULL || text == NULL) {
+        return weiri_fail(WEIR_E_USAGE, "the chain's text: NULL is not allowed");
+    }
     const char *copy = weiri_arena_text(&chain->arena, text);
     if (copy == NULL) {
-        return weiri_fail_prefix(WEIR_E_NOMEM, "the chain's text: ");
+        return no_room(chain->cache, "the chain's text");
     }
     chain->text = copy;
     return WEIR_OK;

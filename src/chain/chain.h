@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * chain.h: what the files of this room share. A chain has *nodes*: units as the user added them, a tree.
- * Once planned it has *steps*, one for each unit that runs (the nodes, and conversions put in between), and
- * *stages*: steps in a row that go through a tile together, band by band of channels, where each of them
- * treats columns by themselves; else one step. Behind a stage is an edge: the buffer in which its output
- * lies until all stages after it have taken it. Between two steps of a stage there are only strips, two
- * for each thread, that are used again and again.
+ * chain.h: what the files of this module share. A chain has three lives, one type each:
+ *
+ *   struct weir_chain   built: nodes (units as the user added them, a graph without cycles), outputs, limits
+ *   weiri_plan          planned for an input, then never changed: *steps* (one for each unit that runs: the
+ *                       nodes, and conversions inserted between), *groups* (steps in a row that go through a
+ *                       tile together, channel block by channel block; or one step), buffers and their bytes
+ *   weiri_running       running: the one buffer, each step's place and blocks, frames between groups, time
+ *
+ * Between groups are *edges*: buffers in which a group's output waits for the groups that follow it. Between
+ * the steps of one group there are only two scratch buffers for each thread, used again and again.
  *
  *   chain.c    building: nodes, settings, outputs, limits
- *   steps.c    from nodes to steps: specs, ratios, outputs
- *   stages.c   from steps to stages: what runs together, bands, order
+ *   graph.c    from nodes to steps: specs, counts, outputs, alignment of joined inputs
+ *   groups.c   from steps to groups: what runs together, channel blocks, order
  *   plan.c     tile length, capacities, bytes; one buffer for everything
- *   bands.c    one tile through one stage
- *   engine.c   tiles through stages; push, pull
- *   messages.c instead of tiles, whole messages whose edges come from the cache
- *   run.c      source -> chain -> sinks, progress, report
+ *   start.c    takes that buffer and makes everything ready; gives it back
+ *   blocks.c   one call of a group: how many frames, then block by block
+ *   engine.c   which group runs next; time, gaps, a segment's end
+ *   push.c     push, pull, finish, reset, reports
+ *   live.c     settings while running
+ *   state.c    state saved and restored
+ *   run.c      source -> chain -> sinks, progress, checkpoints
  */
 #ifndef WEIRI_CHAIN_H
 #define WEIRI_CHAIN_H
@@ -25,14 +32,17 @@
 #include "chain/pool.h"
 #include "unit/unit.h"
 
+/* ---- built --------------------------------------------------------------------------------------- */
+
 typedef struct weiri_node {
     const weiri_unit_ops *ops;
-    void *settings;
+    void *settings, *spare_settings; /* spare: a live setting is tried there first */
     weir_value *marks; /* where each setting stands, as many as rows in ops->info.settings */
     weir_value mark;   /* where the unit's name stands */
-    int parent;        /* node, or WEIR_CHAIN_INPUT */
-    bool holds;        /* over a gap (S4) */
-    int step;          /* planned */
+    int parents[WEIRI_INPUTS_MAX]; /* nodes, or WEIR_CHAIN_INPUT */
+    int inputs;
+    bool holds; /* over a gap (S4) */
+    int number;
     struct weiri_node *next;
 } weiri_node;
 
@@ -42,69 +52,156 @@ typedef struct weiri_output {
     struct weiri_output *next;
 } weiri_output;
 
-typedef struct weiri_edge {
-    unsigned char *data;
-    size_t capacity;   /* frames */
-    size_t frames;     /* there now */
-    size_t frames_max; /* most so far (M6) */
-    int64_t index;     /* of its first frame, within the segment */
-    size_t frame_bytes;
-    bool in_place; /* lies on the edge before it, and has no bytes of its own */
-    /* Message-wise: */
-    weir_buffer *buffer; /* of the message on its way; NULL = none */
-    uint64_t most_bytes; /* of the longest message's, as the cache may charge it */
-} weiri_edge;
+/* ---- planned ------------------------------------------------------------------------------------- */
+
+#define WEIRI_STRIP_NONE (-1)
 
 /* One unit as it runs. */
 typedef struct weiri_step {
-    const weiri_node *node; /* NULL: put in by the plan */
+    weiri_node *node; /* NULL: inserted by the plan */
     const weiri_unit_ops *ops;
-    int parent; /* step, or -1 = the chain's input */
-    int stage;
-    struct weiri_step *next; /* of its stage */
-    int output;              /* number of the output behind it, or -1 */
+    const char *name; /* "2 butterworth" */
+    weiri_unit_plan unit; /* what its unit stated: counts, fields, bytes, delay */
+    int parents[WEIRI_INPUTS_MAX]; /* steps, or -1 = the chain's input */
+    int inputs;
+    uint64_t skip[WEIRI_INPUTS_MAX]; /* frames of each input that lie before the first common time */
+    weir_spec *in; /* [inputs], all channels */
+    weir_spec out; /* all channels */
+    size_t frame_bytes;     /* of its output, all channels */
+    size_t in_bytes[WEIRI_INPUTS_MAX]; /* of a frame of each input, all channels */
+    uint64_t channels;      /* of its input */
+    bool has_blocks;        /* its channels may be divided */
+    int output;             /* number of the output behind it, or -1 */
     int children;
-    const weir_spec *in; /* all channels */
-    weir_spec spec;      /* of its output, all channels */
-    double frames_per_output;
-    bool columnwise;
-    uint64_t shared_bytes; /* of a frame, if it runs in two halves; else 0 */
-    uint64_t channels;     /* of its input: entries of missing */
-    size_t frame_bytes;    /* of its output, all channels */
-    uint64_t unfinished;   /* input frames dropped at gaps (S4) */
-    /* By band: all but the last band have as many channels, so there are two shapes at most. */
-    weir_spec band_in[2], band_out[2];
-    uint64_t band_state_bytes[2];
-    bool by_frame; /* no bands, but frames divided among threads */
-    int instances;
-    int strip;         /* its output lies in: 0, 1, or WEIRI_STRIP_NONE = the edge */
-    weiri_unit *units; /* one a band, or one a thread */
-    uint64_t state_offset, missing_offset; /* in the chain's buffer */
+    int group;
+    struct weiri_step *next; /* of its group */
+    uint64_t settle_frames; /* of its input, at WEIRI_SETTLE_TOLERANCE */
+    double delay_total;     /* from the chain's input, in its frames */
+    uint64_t settle_total;
+    /* Channel blocks: all but the last have as many channels, so there are two shapes at most. */
+    weir_spec *block_in[2], block_out[2]; /* [0] of all blocks but the last, [1] of the last */
+    bool by_frame; /* one block of all channels, frames divided among threads */
+    int blocks;    /* or threads, where by_frame */
+    size_t strip_frames; /* most that one call of its group makes of it */
+    int strip;           /* where its output goes: 0, 1, or WEIRI_STRIP_NONE = the group's edge */
+    uint64_t state_bytes[2]; /* of a block */
+    uint64_t constants_at, spare_at, state_at, missing_at; /* in the chain's buffer */
 } weiri_step;
 
-typedef struct weiri_stage {
-    weiri_step
-        *head; /* couples channels: prepared over whole frames, applied band by band; or NULL */
+/* Frames [outer x channels x inner] in bytes: where a block's channels are in them. */
+typedef struct weiri_layout {
+    size_t frame_bytes, outer, outer_bytes, channel_bytes;
+} weiri_layout;
+
+typedef struct weiri_group {
     weiri_step *first, *last;
-    int parent;             /* stage, or -1 = the chain's input */
-    uint64_t band_channels; /* of all bands but the last */
-    int bands;
-    size_t piece_frames; /* that go through all steps of a band together */
-    weiri_edge edge;
-    size_t consumed;    /* frames of the parent's edge taken so far */
-    bool more;          /* stopped because its edge was full: ask again */
-    int64_t next_index; /* of the next frame that it puts out */
-    int output;         /* number of the output behind it, or -1 */
+    int length; /* steps */
+    int parents[WEIRI_INPUTS_MAX]; /* groups, or -1 = the chain's input */
+    int inputs;
     int children;
-    uint64_t edge_offset, shared_offset; /* in the chain's buffer */
-    weir_plan_part *edge_part;
-} weiri_stage;
+    int output; /* number of the output behind it, or -1 */
+    bool joins; /* several inputs */
+    bool same;  /* each of its steps is one for one */
+    uint64_t block_channels; /* of all blocks but the last */
+    int blocks;
+    bool gathers; /* its input is copied into a scratch buffer, block by block */
+    size_t take;  /* most input frames of one call */
+    weiri_layout in, out;
+    /* The edge behind it. */
+    bool in_place; /* its output is stored where its input is */
+    int lends;     /* the group after it that is in place, or -1 */
+    bool feeds_join;
+    size_t capacity; /* frames */
+    uint64_t edge_at;
+} weiri_group;
 
 /* An output as planned: behind which step. */
 typedef struct weiri_exit {
     const char *name;
     int step;
 } weiri_exit;
+
+/* Where the bytes of a part lie in the one buffer: to measure what was used of it (M6). */
+typedef struct weiri_range {
+    uint64_t from, bytes;
+} weiri_range;
+
+typedef struct weiri_plan {
+    weir_spec input;
+    weiri_step *steps;
+    int step_count;
+    int *node_steps; /* by number of the node */
+    weiri_group *groups;
+    int group_count;
+    int *order; /* groups after all that follow them, branches in file order */
+    int input_children; /* groups that follow the input directly */
+    int input_lends;    /* the one that is in place, or -1 */
+    size_t input_bytes; /* of a frame */
+    weiri_exit *exits;  /* by number of the output */
+    int exit_count;
+    bool flushes; /* a step outputs more at a segment's end */
+    uint64_t *dues; /* one a step: used by weiri_plan_due */
+    weir_source *source; /* NULL: pushed. With a source there is an input tile that it fills */
+    weir_sink **sinks;   /* one an exit, or NULL */
+    uint64_t threads;
+    weir_plan shown;
+    weir_plan_part *parts;
+    weiri_range *ranges; /* one a part */
+    uint64_t buffer_bytes;
+    uint64_t tile_at, reader_at, *writers_at;
+    uint64_t work_at, work_bytes;    /* scratch: of all threads; of one */
+    uint64_t strip1_at, scratch_at;  /* in it: the second buffer between steps, a unit's own */
+    uint64_t pool_at;
+} weiri_plan;
+
+/* ---- running ------------------------------------------------------------------------------------- */
+
+typedef struct weiri_step_run {
+    uint64_t consumed, produced; /* place: frames of this segment */
+    bool ended;                  /* its segment's end has passed through it */
+    uint64_t unfinished;         /* input frames dropped at ends of segments (S4, S9) */
+    const void *constants, *spare;
+    weiri_block *blocks;
+} weiri_step_run;
+
+/* Frames between groups, or at the chain's input. */
+typedef struct weiri_edge {
+    unsigned char *base; /* of its memory */
+    unsigned char *data; /* of the first frame that is there */
+    size_t frames;       /* there now */
+    uint64_t first;      /* index of the first one, within the segment */
+} weiri_edge;
+
+typedef struct weiri_group_run {
+    weiri_edge edge;
+    uint64_t taken[WEIRI_INPUTS_MAX]; /* frames of each input consumed or skipped, in this segment */
+    size_t undelivered; /* last frames of the edge that a sink has refused: offered again first */
+    bool more;          /* output is due of frames consumed already */
+    bool ended;         /* the segment's end has passed through all of its steps */
+} weiri_group_run;
+
+typedef struct weiri_running {
+    weir_buffer *buffer;
+    weiri_pool *pool; /* NULL = one thread */
+    weiri_step_run *steps;
+    weiri_group_run *groups;
+    weiri_edge input;
+    bool ending;  /* no more input frames in this segment: units output what is left */
+    bool pending; /* the last call left frames between groups, or refused ones */
+    weiri_ahead ahead; /* the message's next tile, or a part of it */
+    size_t ahead_most; /* bytes of it: half of L2 */
+    weir_message held; /* pull, run: read, and waiting for the segment before it to end */
+    bool holding, source_ended;
+    bool busy;           /* a call is under way */
+    bool in_segment;     /* a frame has come */
+    bool announced;      /* the conversion's process-wide limit was set (M8) */
+    uint64_t segment_in; /* number that the input gave */
+    int64_t index_in;    /* expected next */
+    uint64_t segment;    /* number counted here */
+    int64_t segment_start_ns;
+    uint64_t segments, frames_in, frames_out;
+    size_t consumed; /* frames of the last push */
+} weiri_running;
 
 struct weir_chain {
     weir_chain_options options; /* limits resolved (M8) */
@@ -117,120 +214,68 @@ struct weir_chain {
     int output_count;
     bool named_outputs; /* by the user */
     weiri_notices notices;
-
-    /* planned: everything below lives in plan_arena */
-    bool planned;
-    weiri_arena plan_arena;
-    weir_spec input;
-    weiri_step *steps;
-    int step_count;
-    weiri_stage *stages;
-    int stage_count;
-    int *order; /* stages in post-order: after all that follow them, branches in file order */
-    weiri_exit *exits; /* by number of the output */
-    int exit_count;
-    int input_children; /* stages that follow the input directly */
-    weir_plan plan;
-    weir_plan_part *parts;
-    uint64_t buffer_bytes; /* of the one buffer that a run takes */
-    weir_source *source;   /* NULL: pushed. With a source there is an input tile that it fills */
-    weir_sink **sinks;     /* one an exit, or NULL */
-    uint64_t tile_offset, reader_offset, *writer_offsets;
-    weir_plan_part *tile_part;
-    uint64_t strip_bytes, strips_bytes,
-        strip_offset; /* of the first strip; of both; one pair a thread */
-    uint64_t pool_offset;
-    weir_plan_part *strip_part;
-    uint64_t edges_most;  /* message-wise: most of them at once, and idle ones, that have records */
-    uint64_t edges_bytes; /* message-wise: of edges that are there now, as charged */
-    weir_plan_part *edges_part; /* and of those at the fullest moment */
-    weir_plan_part *idle_part;  /* kept for reuse; NULL = only where the plan has room */
-
-    /* running */
-    weir_buffer *buffer; /* NULL = not started */
-    weiri_pool *pool;    /* NULL = one thread */
-    weiri_edge input_edge;
-    weiri_ahead ahead; /* the message's next tile, or a part of it */
-    size_t ahead_most; /* bytes of it: half of L2 */
-    weir_message held; /* pull: read, and waiting for the block before it to be taken */
-    bool holding;
-    bool ended;
-    bool in_segment;     /* a frame has come */
-    uint64_t segment_in; /* number that the input gave */
-    int64_t index_in;    /* expected next */
-    uint64_t segment;    /* number counted here */
-    int64_t segment_start_ns;
-    uint64_t segments, frames_in, frames_out;
+    weiri_arena plan_arena; /* plan, and what runs */
+    weiri_plan *plan;       /* NULL = none yet */
+    weiri_running *running; /* NULL = not started */
 };
 
 /* chain.c: puts file, line, column and unit before the detail of an error that a node's unit gave. */
 weir_err weiri_chain_fail_node(const weir_chain *chain, const weiri_node *node, weir_err err);
 
-/* steps.c: each unit's plan, conversions, outputs. */
-weir_err weiri_chain_steps(weir_chain *chain);
-const weir_spec *weiri_chain_exit_spec(const weir_chain *chain, int exit);
+/* graph.c: each unit's plan, conversions, outputs. */
+weir_err weiri_plan_graph(weir_chain *chain, weiri_plan *plan);
+/* Output frames of a step after n frames of the chain's input, from the segment's start. */
+uint64_t weiri_plan_due(const weiri_plan *plan, int step, uint64_t n);
+/* The spec that a step outputs, narrowed to some channels from `first` on. */
+weir_spec weiri_spec_narrow(const weir_spec *spec, uint64_t first, uint64_t channels);
 
-/* stages.c */
-weir_err weiri_chain_stages(weir_chain *chain);
-/* Cuts the stages' channels into bands; needs tile and capacities. */
-weir_err weiri_chain_bands(weir_chain *chain);
-/* Most frames that the stage is given at once. */
-uint64_t weiri_stage_room(const weir_chain *chain, const weiri_stage *stage);
-/* Bytes of the two strips that the stage needs, after weiri_chain_bands; 0 = none. */
-void weiri_stage_strips(const weiri_stage *stage, uint64_t ret_bytes[2]);
-/* Most frames that come out of n in one call: of a unit, of a stage. */
-uint64_t weiri_frames_out(uint64_t frames, double frames_per_output);
-uint64_t weiri_stage_out(const weiri_stage *stage, uint64_t frames);
+#define WEIRI_SETTLE_TOLERANCE 1e-6
 
-#define WEIRI_STRIP_NONE (-1)
+/* groups.c */
+weir_err weiri_plan_groups(weir_chain *chain, weiri_plan *plan);
+/* Divides the groups' channels into blocks; needs tile and capacities. */
+weir_err weiri_plan_blocks(weir_chain *chain, weiri_plan *plan);
+/* Most frames that come out of a group for so many in one call. */
+uint64_t weiri_group_most(const weiri_group *group, uint64_t frames);
+/* Whether a unit's output may lie where its input lies. */
+bool weiri_step_in_place(const weiri_step *step);
 
-/* Of a strip, as chosen. Two of them, a band's part of the input and its states are to stay in L2. */
+/* Of a strip, as chosen. Two of them, a block's part of the input and its states are to stay in L2. */
 #define WEIRI_STRIP_BYTES ((uint64_t)64 << 10)
-
-#define WEIRI_BAND_SLACK 0.75 /* a third more than WEIRI_STRIP_BYTES is fine */
-
+#define WEIRI_STRIP_SLACK 0.75 /* a third more than WEIRI_STRIP_BYTES is fine */
 /* Of a tile that is chosen: shorter ones spend their time on handing states over. */
 #define WEIRI_TILE_LEAST 64
 
-/* Whether a unit's output may lie where its input lies. */
-bool weiri_step_in_place(const weiri_step *step);
-/* One step, one band: nothing but that unit's process. */
-bool weiri_stage_is_plain(const weiri_stage *stage);
-/* Whether its steps get their input in a strip. */
-static inline bool weiri_stage_gathers(const weiri_stage *stage)
-{
-    return stage->bands > 1 || stage->head != NULL;
-}
-
-/* bands.c: takes frames from `in` and puts what comes of them into `out`, both all channels wide. */
-void weiri_stage_process(weir_chain *chain,
-                         weiri_stage *stage,
-                         const weiri_tile *in,
-                         size_t *ret_consumed,
-                         weiri_tile *out,
-                         size_t *ret_produced);
-
-/* messages.c: what edges take at once when the longest message passes, and the records for them. */
-void weiri_messages_plan(weir_chain *chain, uint64_t *ret_edges, uint64_t *ret_records);
-/* What may be kept for reuse beside a plan of so much. */
-uint64_t weiri_messages_idle(weir_chain *chain, uint64_t total, uint64_t *ret_records);
-/* Takes what the stage makes of so many frames from the cache; room in frames. WEIR_E_LIMIT, WEIR_E_NOMEM. */
-weir_err weiri_edge_open(weir_chain *chain, weiri_stage *stage, size_t frames_in, size_t *ret_room);
-/* Gives it back. Tiled: nothing. */
-void weiri_edge_close(weir_chain *chain, weiri_edge *edge);
-
-static inline bool weiri_chain_is_whole(const weir_chain *chain)
-{
-    return chain->options.tile_frames == WEIR_TILE_NONE;
-}
-
-/* plan.c */
 /* Of the second cache level, or what is assumed. */
 uint64_t weiri_l2_bytes(void);
-/* Takes the one buffer and makes everything ready. WEIR_E_PLAN, WEIR_E_NOMEM, errors of source, sinks. */
+/* Zeroed memory that lives as long as the plan; NULL where the cache refuses. */
+void *weiri_plan_get(weir_chain *chain, uint64_t count, size_t size);
+
+/* start.c */
+/* Makes chain->running, without its buffer, in the plan's memory. */
+weir_err weiri_running_create(weir_chain *chain, weiri_plan *plan);
+/* Allocates the one buffer and makes everything ready. WEIR_E_PLAN, WEIR_E_NOMEM, errors of source, sinks. */
 weir_err weiri_chain_start(weir_chain *chain);
-/* Gives back plan and buffer. */
+/* Frees plan and buffer. */
 void weiri_chain_unplan(weir_chain *chain);
+static inline unsigned char *weiri_chain_memory(const weir_chain *chain, uint64_t at)
+{
+    return (unsigned char *)chain->running->buffer->memory + at;
+}
+
+/* blocks.c: one call of a group: consumes and produces what its counts allow. There is room for one frame. */
+typedef struct weiri_call {
+    const unsigned char *in[WEIRI_INPUTS_MAX];
+    size_t have; /* frames that all inputs have */
+    bool ended;  /* and no more will come in this segment */
+    unsigned char *out;
+    size_t room; /* frames */
+    size_t consumed, produced; /* results */
+} weiri_call;
+void weiri_group_call(weir_chain *chain, int group, weiri_call *call);
+/* A step's place and states as before the first frame of a segment; `hold`: states stay. */
+void weiri_step_reset(weir_chain *chain, int step, bool hold);
+#define WEIRI_GROUP_STEPS 32 /* of a group at most */
 
 /* mode.c: the processor's mode for subnormal numbers (S6). */
 typedef uint64_t weiri_mode;
@@ -246,17 +291,27 @@ typedef struct weiri_delivery {
     weir_message first; /* where the first row stands */
     bool outside;       /* in the caller's mode, since the sink was called (S6) */
 } weiri_delivery;
-/* Takes the place of a message in time: starts a new segment where S4 says so. */
-void weiri_chain_feed(weir_chain *chain, const weir_message *message);
-/* Runs stages until nothing is pending, or the caller's rows are full. */
-weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery);
-/* Whether this message would start a new segment. */
-bool weiri_chain_breaks(const weir_chain *chain, const weir_message *message);
-uint64_t weiri_chain_unfinished(const weir_chain *chain, const weiri_step *step);
 
-/* One read of the source into the input tile, in the caller's mode; and that tile put before the stages. */
+/* Whether this message starts a new segment. */
+bool weiri_chain_breaks(const weir_chain *chain, const weir_message *message);
+/* Ends the open segment, if any: outputs what is due, drops the rest, resets. Where the caller's rows are full
+ * before, the segment is still open. */
+weir_err weiri_chain_end_segment(weir_chain *chain, weiri_delivery *delivery);
+/* Takes the place of a message in time; a segment that it breaks was ended before. */
+void weiri_chain_feed(weir_chain *chain, const weir_message *message);
+/* Runs groups until nothing can run, or the caller's rows are full. */
+weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery);
+weir_message weiri_chain_block(
+    const weir_chain *chain, int group, const void *data, size_t frames, uint64_t index);
+/* Forgets all frames, places and states. */
+void weiri_chain_forget(weir_chain *chain, bool gap);
+
+/* push.c: one read of the source into the input tile, in the caller's mode; and that tile put before the
+ * groups. */
 weir_err
 weiri_chain_read(weir_chain *chain, size_t frames, weiri_mode mode, weir_message *ret_message);
 void weiri_chain_take(weir_chain *chain, const weir_message *message);
+weir_err weiri_chain_enter(weir_chain *chain, const char *call, bool with_source);
+uint64_t weiri_chain_unfinished(const weir_chain *chain, int step);
 
 #endif

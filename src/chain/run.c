@@ -6,6 +6,7 @@
 #include "chain/chain.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <time.h>
 
 typedef struct run {
@@ -15,6 +16,7 @@ typedef struct run {
     weiri_mode mode;
     uint64_t left; /* of the message, frames */
     double started, flushed;
+    uint64_t flushed_frames; /* of the input, at the last flush */
 } run;
 
 static double now_s(void)
@@ -27,7 +29,7 @@ static double now_s(void)
 static weir_err to_sink(void *user, const weir_message *block)
 {
     run *at = user;
-    weir_sink *sink = at->chain->sinks == NULL ? NULL : at->chain->sinks[block->output];
+    weir_sink *sink = at->chain->plan->sinks == NULL ? NULL : at->chain->plan->sinks[block->output];
     if (sink == NULL) {
         return WEIR_OK;
     }
@@ -40,8 +42,8 @@ static weir_err to_sink(void *user, const weir_message *block)
 static weir_err each_sink(weir_chain *chain, bool finish)
 {
     weir_err first = WEIR_OK;
-    for (int i = 0; chain->sinks != NULL && i < chain->exit_count; i++) {
-        weir_sink *sink = chain->sinks[i];
+    for (int i = 0; chain->plan->sinks != NULL && i < chain->plan->exit_count; i++) {
+        weir_sink *sink = chain->plan->sinks[i];
         if (sink != NULL) {
             weir_err err = finish ? sink->ops->finish(sink) : sink->ops->flush(sink);
             first = first == WEIR_OK ? err : first;
@@ -54,7 +56,7 @@ static weir_err each_sink(weir_chain *chain, bool finish)
 static weir_err tile_room(run *at, size_t *ret_frames)
 {
     const weir_run_options *options = at->options;
-    size_t tile = at->chain->input_edge.capacity;
+    size_t tile = (size_t)at->chain->plan->shown.tile_frames;
     bool cut = options->next_message != NULL || options->message_frames > 0;
     /* A list without an end of zeros would never come to a frame. */
     for (uint64_t zeros = 0; cut && at->left == 0;) {
@@ -85,35 +87,41 @@ static weir_err one_tile(run *at, bool *ret_ended)
     if (err != WEIR_OK) {
         return err;
     }
+    weiri_delivery delivery = {.sink = to_sink, .user = at};
     *ret_ended = message.frames == 0;
-    if (*ret_ended) {
-        return WEIR_OK;
+    if (*ret_ended || weiri_chain_breaks(at->chain, &message)) {
+        err = weiri_chain_end_segment(at->chain, &delivery);
+    }
+    if (*ret_ended || err != WEIR_OK) {
+        return err;
     }
     at->left -= at->left < message.frames ? at->left : message.frames;
     weiri_chain_take(at->chain, &message);
-    weiri_delivery delivery = {.sink = to_sink, .user = at};
     return weiri_chain_drain(at->chain, &delivery);
 }
 
-/* Each second what was written is made readable; after each tile somebody may say stop. */
-static weir_err between_tiles(run *at)
+/* Each second what was written is made readable, also while the source has nothing; after each tile, and while it
+ * waits, somebody may say stop. */
+static weir_err between_tiles(void *user)
 {
+    run *at = user;
     weir_chain *chain = at->chain;
     double now = now_s();
     weir_err err = WEIR_OK;
-    if (now - at->flushed >= 1.0) {
+    if (now - at->flushed >= 1.0 && chain->running->frames_in != at->flushed_frames) {
         at->flushed = now;
+        at->flushed_frames = chain->running->frames_in;
         err = each_sink(chain, false);
     }
     if (err != WEIR_OK || at->options->progress == NULL) {
         return err;
     }
     weir_progress progress = {
-        .frames_in = chain->frames_in,
-        .frames_total = weir_source_info_get(chain->source)->frames,
+        .frames_in = chain->running->frames_in,
+        .frames_total = weir_source_info_get(chain->plan->source)->frames,
         .seconds = now - at->started,
-        .rate_hz = chain->input.rate_hz,
-        .plan_bytes = chain->plan.total_bytes,
+        .rate_hz = chain->plan->input.rate_hz,
+        .plan_bytes = chain->plan->shown.total_bytes,
         .memory_limit_bytes = chain->options.memory_limit,
         .cache = chain->cache,
     };
@@ -126,6 +134,11 @@ static weir_err run_tiles(run *at)
 {
     weir_err err = WEIR_OK;
     bool ended = false;
+    const weir_source_ops *source = at->chain->plan->source->ops;
+    bool waits = source->ops_size > offsetof(weir_source_ops, idle) && source->idle != NULL;
+    if (waits) {
+        source->idle(at->chain->plan->source, between_tiles, at);
+    }
     at->mode = weiri_mode_enter();
     while (err == WEIR_OK && !ended) {
         err = one_tile(at, &ended);
@@ -136,21 +149,24 @@ static weir_err run_tiles(run *at)
         }
     }
     weiri_mode_leave(at->mode);
-    at->chain->ended = ended;
+    if (waits) {
+        source->idle(at->chain->plan->source, NULL, NULL);
+    }
+    at->chain->running->source_ended = ended;
     return err;
 }
 
-/* Missing samples are counted where they come in: by the units that stand first. */
+/* Missing samples are counted where they come in: by the units that are first. */
 static uint64_t missing_at_input(const weir_chain *chain)
 {
     uint64_t most = 0;
-    for (int i = 0; i < chain->step_count; i++) {
-        const weiri_step *step = &chain->steps[i];
+    for (int i = 0; i < chain->plan->step_count; i++) {
+        const weiri_step *step = &chain->plan->steps[i];
         uint64_t sum = 0;
         for (uint64_t c = 0; c < step->channels; c++) {
-            sum += step->units[0].missing[c];
+            sum += chain->running->steps[i].blocks[0].missing[c];
         }
-        if (step->parent < 0 && sum > most) {
+        if (step->parents[0] < 0 && sum > most) {
             most = sum;
         }
     }
@@ -160,21 +176,23 @@ static uint64_t missing_at_input(const weir_chain *chain)
 static void fill_report(run *at)
 {
     weir_chain *chain = at->chain;
+    const weiri_running *running = chain->running;
     weir_run_report *report = at->report;
     uint64_t now = 0;
-    report->frames_in = chain->frames_in;
-    report->frames_out = chain->frames_out;
+    report->frames_in = running->frames_in;
+    report->frames_out = running->frames_out;
     report->seconds = now_s() - at->started;
-    report->x_real_time =
-        report->seconds > 0 ? (double)chain->frames_in / chain->input.rate_hz / report->seconds : 0;
-    report->segments = chain->segments;
+    report->x_real_time = report->seconds > 0 ? (double)running->frames_in /
+                                                    chain->plan->input.rate_hz / report->seconds
+                                              : 0;
+    report->segments = running->segments;
     weir_rss_read(&now, &report->rss_peak_bytes);
-    if (chain->buffer == NULL) {
+    if (running->buffer == NULL) {
         return;
     }
     report->missing_samples = missing_at_input(chain);
-    for (int i = 0; i < chain->step_count; i++) {
-        report->unfinished_frames += weiri_chain_unfinished(chain, &chain->steps[i]);
+    for (int i = 0; i < chain->plan->step_count; i++) {
+        report->unfinished_frames += weiri_chain_unfinished(chain, i);
     }
 }
 
@@ -182,14 +200,14 @@ weir_err
 weir_chain_run(weir_chain *chain, const weir_run_options *options, weir_run_report *ret_report)
 {
     static const weir_run_options none = {.options_size = sizeof none};
-    *ret_report = (weir_run_report){
-        .plan_bytes = chain->plan.total_bytes,
-        .memory_limit_bytes = chain->options.memory_limit,
-    };
-    if (chain->source == NULL || chain->buffer != NULL) {
-        return weiri_fail(WEIR_E_USAGE, chain->source == NULL
-                                            ? "a run needs weir_chain_plan_run before it"
-                                            : "the chain has run already");
+    *ret_report = (weir_run_report){.memory_limit_bytes = WEIR_NO_LIMIT};
+    if (chain == NULL || chain->plan == NULL || chain->plan->source == NULL) {
+        return weiri_fail(WEIR_E_USAGE, "a run needs weir_chain_plan_run before it");
+    }
+    ret_report->plan_bytes = chain->plan->shown.total_bytes;
+    ret_report->memory_limit_bytes = chain->options.memory_limit;
+    if (chain->running->buffer != NULL) {
+        return weiri_fail(WEIR_E_USAGE, "the chain has run already");
     }
     run at = {
         .chain = chain,
@@ -201,13 +219,16 @@ weir_chain_run(weir_chain *chain, const weir_run_options *options, weir_run_repo
     uint64_t now = 0;
     weir_rss_read(&now, &ret_report->rss_before_bytes);
     weir_err err = weiri_chain_start(chain);
+    chain->running->busy = true;
     if (err == WEIR_OK) {
         err = run_tiles(&at);
+        /* What was interrupted keeps the name of a part: a file under its own name is whole. */
         if (err == WEIR_OK || err == WEIR_E_INTERRUPTED) {
-            weir_err finished = each_sink(chain, true);
-            err = finished == WEIR_OK ? err : finished;
+            weir_err ended = each_sink(chain, err == WEIR_OK);
+            err = ended == WEIR_OK ? err : ended;
         }
     }
+    chain->running->busy = false;
     fill_report(&at);
     return err;
 }

@@ -149,7 +149,7 @@ static weir_err read_top(const char *file,
         else if (strcmp(value->key, "cache_limit") == 0)
             err = read_limit(file, value, &options->cache_limit);
         else if (strcmp(value->key, "threads") == 0)
-            err = read_count(file, value, 1024, &options->threads);
+            err = read_count(file, value, WEIR_THREADS_MAX, &options->threads);
         else if (strcmp(value->key, "tile") == 0)
             err = read_tile(file, value, &options->tile_frames);
         else if (strcmp(value->key, "gap_tolerance") == 0)
@@ -375,11 +375,6 @@ weir_err weir_config_parse(const char *text,
         lay_over(flags, &options);
         options.name = name;
         err = weir_chain_create(&options, &load.chain);
-        /* threads that this version has not are the file's mistake, where no flag says so */
-        bool by_flag = flags != NULL && flags->threads == options.threads;
-        if (err == WEIR_E_USAGE && options.threads != weir_chain_options_default().threads &&
-            !by_flag)
-            err = weiri_fail_prefix(WEIR_E_CHAIN, "%s: ", name);
     }
     if (err == WEIR_OK)
         err = build_list(&load, list, WEIR_CHAIN_INPUT, NULL);
@@ -416,6 +411,8 @@ weir_err weir_config_load(const char *path, const weir_chain_options *flags, wei
 {
     bool from_stdin = strcmp(path, "-") == 0;
     int file = from_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 && errno == EINTR) /* a fifo that nobody writes to */
+        return weiri_fail(WEIR_E_INTERRUPTED, "%s: interrupted while it was opened", path);
     if (file < 0)
         return weiri_fail(WEIR_E_IO, "%s: %s", path, strerror(errno));
     char *text = malloc(WEIRI_CONFIG_BYTES + 1); /* touched as far as the file goes */

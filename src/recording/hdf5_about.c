@@ -203,7 +203,7 @@ static weir_err take_segments(weiri_reader *reader, const hdf5_in *in)
     double left_out = 0;
     bool good = table >= 0 && H5Sget_simple_extent_ndims(space) == 1 &&
                 H5Sget_simple_extent_dims(space, &count, NULL) == 1 && count > 0 &&
-                count <= WEIRI_MAX_SPANS && number_of(table, "left_out", &left_out) &&
+                count <= WEIRI_MOST_SEGMENTS && number_of(table, "left_out", &left_out) &&
                 left_out == 0;
     weiri_span *spans = NULL;
     weir_err err = WEIR_OK;

@@ -24,18 +24,21 @@ bool weiri_hdf5_plain(hid_t data)
         good = good && H5Dget_storage_size(data) >= bytes;
     } else if (layout == H5D_CHUNKED) {
         hsize_t chunk[H5S_MAX_RANK] = {0}, size = 0;
-        const hsize_t first[H5S_MAX_RANK] = {0};
+        hsize_t at[H5S_MAX_RANK] = {0}, extent[H5S_MAX_RANK] = {0};
         unsigned mask = 0;
         haddr_t address = 0;
         uint64_t all = H5Tget_size(type);
-        /* One chunk without a filter, as weir writes them. */
+        /* Chunks without a filter, one after another along the first dimension, as weir writes them. */
         int dims = H5Pget_chunk(create, H5S_MAX_RANK, chunk);
         good = good && dims == H5Sget_simple_extent_ndims(space) && H5Pget_nfilters(create) == 0;
+        good = good && H5Sget_simple_extent_dims(space, extent, NULL) == dims && points > 0;
         for (int i = 0; good && i < dims; i++) {
-            good = weiri_mul(all, chunk[i], &all);
+            good =
+                chunk[i] > 0 && weiri_mul(all, chunk[i], &all) && (i == 0 || chunk[i] >= extent[i]);
         }
-        good = good && points > 0 && all >= bytes &&
-               H5Dget_chunk_info_by_coord(data, first, &mask, &address, &size) >= 0 && size == all;
+        for (; good && at[0] < extent[0]; at[0] += chunk[0]) {
+            good = H5Dget_chunk_info_by_coord(data, at, &mask, &address, &size) >= 0 && size == all;
+        }
     } else {
         good = good && layout == H5D_CONTIGUOUS && H5Pget_external_count(create) == 0;
     }

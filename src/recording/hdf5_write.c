@@ -410,10 +410,9 @@ static weir_err flush(weiri_writer *writer, bool last)
     }
     weir_err err = put_held(writer, out);
     weiri_hdf5_enter(&out->h);
-    hsize_t spans[WEIR_MAX_DIMS] = {writer->span_count};
+    hsize_t spans[WEIR_MAX_DIMS] = {writer->spans_before + writer->span_count};
     if (err == WEIR_OK && writer->span_count > 0 &&
-        !(put_rows(out->segments, out->span, spans, 1, 0, writer->spans) &&
-          H5Awrite(out->left_out, H5T_NATIVE_UINT64, &writer->spans_left_out) >= 0)) {
+        !put_rows(out->segments, out->span, spans, 1, writer->spans_before, writer->spans)) {
         err = weiri_hdf5_fail(&out->h, WEIR_E_IO, "segments cannot be written");
     }
     if (err == WEIR_OK) {

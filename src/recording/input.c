@@ -5,11 +5,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "recording/reader.h"
+
+#define IDLE_MS 200
 
 weir_err weiri_input_open(const char *path, weiri_input *ret_input)
 {
@@ -19,6 +23,9 @@ weir_err weiri_input_open(const char *path, weiri_input *ret_input)
         input.name = "standard input";
     } else {
         input.fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (input.fd < 0 && errno == EINTR) {
+            return weiri_fail(WEIR_E_INTERRUPTED, "%s: interrupted while it was opened", path);
+        }
         if (input.fd < 0) {
             return weiri_fail(WEIR_E_IO, "%s: cannot be opened: %s", path, strerror(errno));
         }
@@ -63,20 +70,63 @@ static weir_err failed(const weiri_input *input, uint64_t offset)
                       (unsigned long long)offset, strerror(errno));
 }
 
+/* Waits for a pipe that says nothing, and lets others work meanwhile: outputs are made readable each second. */
+static weir_err wait_for(weiri_input *input)
+{
+    struct pollfd ready = {.fd = input->fd, .events = POLLIN};
+    for (;;) {
+        int count = poll(&ready, 1, input->idle != NULL ? IDLE_MS : -1);
+        if (count < 0 && errno == EINTR) {
+            return failed(input, input->at);
+        }
+        if (count != 0) {
+            return WEIR_OK; /* there is something, or read() says what is wrong */
+        }
+        weir_err err = input->idle(input->idle_user);
+        if (err != WEIR_OK) {
+            return err;
+        }
+    }
+}
+
+/* read(), which takes whole units where more than one is there: what is whole is not held back until the rest of
+ * the next one comes. `missing`: bytes to the end of the unit that is begun. */
+static weir_err read_some(
+    weiri_input *input, void *to, size_t bytes, size_t missing, size_t unit, size_t *ret_bytes)
+{
+    int there = 0;
+    weir_err err = wait_for(input);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    if (ioctl(input->fd, FIONREAD, &there) == 0 && there > 0 && (size_t)there >= missing) {
+        size_t whole = ((size_t)there - missing) / unit * unit + missing;
+        bytes = whole < bytes ? whole : bytes;
+    }
+    ssize_t got = read(input->fd, to, bytes);
+    if (got < 0) {
+        return failed(input, input->at);
+    }
+    input->at += (uint64_t)got;
+    *ret_bytes = (size_t)got;
+    return WEIR_OK;
+}
+
 static weir_err skip(weiri_input *input, uint64_t offset, bool *ret_there)
 {
     char waste[4096];
     while (input->at < offset) {
         uint64_t rest = offset - input->at;
-        ssize_t got = read(input->fd, waste, rest < sizeof waste ? (size_t)rest : sizeof waste);
-        if (got < 0) {
-            return failed(input, input->at);
+        size_t got = 0;
+        weir_err err =
+            read_some(input, waste, rest < sizeof waste ? (size_t)rest : sizeof waste, 1, 1, &got);
+        if (err != WEIR_OK) {
+            return err;
         }
         if (got == 0) {
             *ret_there = false;
             return WEIR_OK;
         }
-        input->at += (uint64_t)got;
     }
     *ret_there = input->at == offset;
     return WEIR_OK;
@@ -97,15 +147,15 @@ static weir_err read_pipe(weiri_input *input,
     size_t have = 0;
     size_t want = bytes;
     while (there && have < want) {
-        ssize_t got = read(input->fd, to + have, want - have);
-        if (got < 0) {
-            return failed(input, input->at);
+        size_t got = 0;
+        err = read_some(input, to + have, want - have, unit - have % unit, unit, &got);
+        if (err != WEIR_OK) {
+            return err;
         }
         if (got == 0) {
             break;
         }
-        have += (size_t)got;
-        input->at += (uint64_t)got;
+        have += got;
         /* Whole units are there: fill up the last one, wait for no more. */
         want = (have + unit - 1) / unit * unit;
     }

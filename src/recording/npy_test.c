@@ -443,9 +443,10 @@ static void writing(void **state)
     void *memory = malloc((size_t)bytes);
     assert_ok(sink->ops->start(sink, &spec, NULL, "chain:\n  - log: {}\n", memory));
     weir_sink *second = NULL;
-    assert_ok(weir_recording_create(path, NULL, &second));
-    assert_fails(second->ops->start(second, &spec, NULL, "", memory), WEIR_E_USAGE, "another run");
-    second->ops->close(second);
+    weir_output_options force = weir_output_options_default();
+    force.force = true;
+    assert_fails(weir_recording_create(path, NULL, &second), WEIR_E_USAGE, "another run");
+    assert_fails(weir_recording_create(path, &force, &second), WEIR_E_USAGE, "another run");
     assert_true(exists(part));
     uint64_t rows = 0;
     for (int i = 0; i < 5; i++) {
@@ -478,8 +479,6 @@ static void writing(void **state)
     assert_fails(weir_recording_create(path, NULL, &sink), WEIR_E_USAGE, "--force");
     unlink(path);
     assert_fails(weir_recording_create(path, NULL, &sink), WEIR_E_USAGE, "out.npy.json");
-    weir_output_options force = weir_output_options_default();
-    force.force = true;
     assert_ok(weir_recording_create(path, &force, &sink));
     sink->ops->close(sink);
     assert_false(exists(path));
@@ -528,10 +527,9 @@ static void outputs_that_cannot_be(void **state)
     assert_ok(weir_recording_create("-", &options, &sink));
     assert_fails(sink->ops->plan(sink, &spec, &bytes), WEIR_E_USAGE, "pipe");
     sink->ops->close(sink);
-    assert_ok(weir_recording_create("/nowhere/at/all.npy", NULL, &sink));
+    assert_fails(weir_recording_create("/nowhere/at/all.npy", NULL, &sink), WEIR_E_IO,
+                 "/nowhere/at/all.npy");
     void *memory = malloc(1 << 16);
-    assert_fails(sink->ops->start(sink, &spec, NULL, "", memory), WEIR_E_IO, "/nowhere/at/all.npy");
-    sink->ops->close(sink);
     /* A full disk. */
     options.format = "raw";
     assert_ok(weir_recording_create("/dev/full", &options, &sink));

@@ -3,6 +3,7 @@
  * reader.c: what makes a format a source: position, segments, the loop that fills a tile, and the two
  * ways in which most formats lie: row by row, and column by column.
  */
+#include <fenv.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -261,7 +262,7 @@ static weir_err read_some(weiri_reader *reader, void *rows, size_t frames, size_
     return WEIR_OK;
 }
 
-static weir_err source_read(weir_source *source, void *rows, size_t capacity, weir_message *ret)
+static weir_err fill(weir_source *source, void *rows, size_t capacity, weir_message *ret)
 {
     weiri_reader *reader = (weiri_reader *)source;
     size_t frame_bytes = (size_t)weir_spec_frame_bytes(&reader->info.spec);
@@ -297,6 +298,34 @@ static weir_err source_read(weir_source *source, void *rows, size_t capacity, we
     return WEIR_OK;
 }
 
+/* Times are nanoseconds in 64 bits: 292 years to either side. */
+static weir_err check_time(const weiri_reader *reader, const weir_message *message)
+{
+    double last = (double)message->first_index + (double)message->frames;
+    double end_s = (double)message->segment_start_ns * 1e-9 + last / reader->info.spec.rate_hz;
+    return end_s < 9.22e9
+               ? WEIR_OK
+               : weiri_fail(WEIR_E_RECORDING,
+                            "%s: frame %.0f is %.0f years after the start; times up to "
+                            "292 years are allowed: is the rate, %g Hz, right?",
+                            reader->path, last, end_s / 31557600.0, reader->info.spec.rate_hz);
+}
+
+/* S6: a value that is too large for its dtype is inf, also for a caller whose arithmetic traps. */
+static weir_err source_read(weir_source *source, void *rows, size_t capacity, weir_message *ret)
+{
+    fenv_t callers;
+    feholdexcept(&callers);
+    weir_message message;
+    weir_err err = fill(source, rows, capacity, &message);
+    err = err == WEIR_OK ? check_time((const weiri_reader *)source, &message) : err;
+    fesetenv(&callers);
+    if (err == WEIR_OK) {
+        *ret = message;
+    }
+    return err;
+}
+
 static void source_close(weir_source *source)
 {
     weiri_reader *reader = (weiri_reader *)source;
@@ -309,6 +338,13 @@ static void source_close(weir_source *source)
     weiri_arena_fini(&arena);
 }
 
+static void source_idle(weir_source *source, weir_err (*call)(void *user), void *user)
+{
+    weiri_reader *reader = (weiri_reader *)source;
+    reader->input.idle = call;
+    reader->input.idle_user = user;
+}
+
 const weir_source_ops weiri_reader_ops = {
     .ops_size = sizeof(weir_source_ops),
     .name = "recording",
@@ -317,6 +353,7 @@ const weir_source_ops weiri_reader_ops = {
     .start = source_start,
     .read = source_read,
     .close = source_close,
+    .idle = source_idle,
 };
 
 /* ---- helpers: rows ---------------------------------------------------------------------------------- */

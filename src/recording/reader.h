@@ -27,6 +27,7 @@ static inline uint64_t weiri_little(const unsigned char *from, size_t bytes)
 }
 
 #define WEIRI_MAX_CHANNELS    (1u << 20) /* of a file; a header that claims more is malformed */
+#define WEIRI_MOST_SEGMENTS   (1u << 20) /* that are read back: 16 MiB of the recording's cache */
 #define WEIRI_MAX_SEGMENTS    64         /* entries of info.segments; the rest is counted */
 #define WEIRI_BLOCK_BYTES     (256u * 1024u)
 #define WEIRI_MAX_ANNOTATIONS 1024 /* of info.annotations; the rest is counted (M6) */
@@ -40,6 +41,9 @@ typedef struct weiri_input {
     uint64_t size;    /* WEIR_FRAMES_UNKNOWN of a pipe */
     uint64_t at;      /* of a pipe: bytes read so far */
     const char *name; /* for messages */
+    /* Called while a pipe is waited for; an error ends the wait. NULL = none. */
+    weir_err (*idle)(void *user);
+    void *idle_user;
 } weiri_input;
 
 /* WEIR_E_IO: cannot be opened; it is a folder. "-" is standard input. */
@@ -140,8 +144,8 @@ typedef struct weiri_reader {
     weir_segment *listed;               /* runs of rows, in order */
     size_t listed_count;                /* 0 = one run */
     uint64_t first_row;                 /* of the current segment within the file */
-    const weir_annotation *side_events;
-    size_t side_event_count;
+    weir_err side_err;                  /* its segments cannot all be kept: opening fails */
+    char side_why[256];                 /* and this is the detail */
 
     /* From the selection; in info.spec as well. */
     const uint32_t *picks; /* channels by number; NULL = all in order */

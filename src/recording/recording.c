@@ -2,6 +2,7 @@
  *
  * recording.c: which format a path is of, and opening it. Knows no format but through formats.def.
  */
+#include <fenv.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -269,11 +270,19 @@ static weir_err open_reader(weiri_reader *reader)
         reader->info.format = reader->format->info.name;
         err = reader->format->open(reader);
     }
+    if (err == WEIR_OK && reader->side_err != WEIR_OK) {
+        err = weiri_fail(reader->side_err, "%s", reader->side_why);
+    }
     if (err == WEIR_OK) {
         err = weiri_reader_select(reader);
     }
     if (err == WEIR_OK) {
         err = reader->format->layout(reader);
+    }
+    if (err == WEIR_OK && reader->info.annotations_left_out > 0) {
+        weiri_notice(&reader->notices, "annotations: the first %zu are kept, %llu are left out",
+                     reader->info.annotation_count,
+                     (unsigned long long)reader->info.annotations_left_out);
     }
     if (err == WEIR_OK) {
         err = state_unit(reader);
@@ -318,7 +327,10 @@ weir_err weir_recording_open(const char *path,
     reader->inner = 1;
     reader->segments = segments;
     reader->info.segments = segments;
+    fenv_t callers; /* S6 */
+    feholdexcept(&callers);
     err = open_reader(reader);
+    fesetenv(&callers);
     reader->options = NULL;
     if (err != WEIR_OK) {
         reader->source.ops->close(&reader->source);

@@ -90,18 +90,37 @@ static bool read_number(const char *text, size_t length, uint64_t *ret_number)
     return length > 0;
 }
 
+/* "Fp1, Fp2, Cz, ... (32 in all, numbered from 0)", as far as it fits; of an unlabelled recording the numbers. */
+static void list_channels(const weiri_reader *reader, char *text, size_t size)
+{
+    unsigned long long count = reader->channel_count;
+    if (reader->channels == NULL) {
+        snprintf(text, size, "0 to %llu", count - 1);
+        return;
+    }
+    size_t used = 0;
+    uint64_t i = 0;
+    for (; i < count && used + 120 < size; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s%.60s", i ? ", " : "",
+                                 reader->channels[i].label);
+    }
+    snprintf(text + used, size - used, "%s (%llu in all, numbered from 0)",
+             i < count ? ", ..." : "", count);
+}
+
 static weir_err unknown(const weiri_reader *reader, const char *option, const char *item)
 {
     const char *names[256];
+    char list[512];
     size_t count = 0;
     for (; reader->channels && count < reader->channel_count && count < 256; count++) {
         names[count] = reader->channels[count].label;
     }
     const char *near = count ? weiri_nearest(item, names, count) : NULL;
-    return weiri_fail(WEIR_E_USAGE, "%s: --%s: no channel %.60s%s%s%s; %s has channels 0 to %llu",
-                      reader->path, option, item, near ? ", did you mean " : "", near ? near : "",
-                      near ? "?" : "", reader->path,
-                      (unsigned long long)(reader->channel_count - 1));
+    list_channels(reader, list, sizeof list);
+    return weiri_fail(WEIR_E_USAGE, "%s: --%s: no channel %.60s%s%s%s; there are: %s", reader->path,
+                      option, item, near ? ", did you mean " : "", near ? near : "",
+                      near ? "?" : "", list);
 }
 
 /* One item of a list: a number, a range of numbers, or a label. Numbers go before labels. */

@@ -104,6 +104,10 @@ static void axis(json *out, const weir_axis *axis_of, double start)
     text(out, axis_of->name);
     raw(out, ": {\"unit\": ");
     text(out, axis_of->unit ? axis_of->unit : "");
+    if (axis_of->size > 0) { /* not the stream's */
+        raw(out, ", \"size\": ");
+        whole(out, axis_of->size);
+    }
     if (axis_of->labels) {
         raw(out, ", \"labels\": ");
         texts(out, axis_of->labels, axis_of->size);
@@ -165,6 +169,7 @@ weir_err weiri_side_head(weiri_writer *writer, const weir_source_info *source, c
     raw(&out, ",\n\"chain\": ");
     text(&out, chain);
     annotations(&out, source);
+    raw(&out, ",\n\"segments\": [");
     drain(&out);
     writer->side_head_bytes = out.written;
     return out.err;
@@ -190,11 +195,34 @@ static weir_err copy_head(const weiri_writer *writer, int to)
     return WEIR_OK;
 }
 
-static void put_tail(weiri_writer *writer, json *to)
+static void put_spans(weiri_writer *writer, json *out)
+{
+    for (size_t i = 0; i < writer->span_count; i++) {
+        const weiri_span *span = &writer->spans[i];
+        writer->side_last_span = writer->side_head_bytes + out->written + out->used;
+        raw(out, writer->spans_before + i > 0 ? ",\n  {\"start_s\": " : "\n  {\"start_s\": ");
+        number(out, span->start_s);
+        raw(out, ", \"first_row\": ");
+        whole(out, span->first_row);
+        raw(out, ", \"rows\": ");
+        whole(out, span->rows);
+        raw(out, "}");
+    }
+}
+
+/* Where an unfinished output ends: the time of the first row that is not in it. */
+static double stopped_s(const weiri_writer *writer)
+{
+    const weiri_span *last = writer->span_count > 0 ? &writer->spans[writer->span_count - 1] : NULL;
+    return last ? last->start_s + (double)last->rows / writer->spec.rate_hz : 0;
+}
+
+static void put_tail(weiri_writer *writer, json *to, bool complete)
 {
     const weir_spec *spec = &writer->spec;
     json out = *to;
-    raw(&out, ",\n\"dims\": [");
+    put_spans(writer, &out);
+    raw(&out, "],\n\"segments_left_out\": 0,\n\"dims\": [");
     for (uint32_t i = 0; i < spec->dim_count; i++) {
         raw(&out, i ? ", " : "");
         text(&out, spec->dims[i].name);
@@ -202,26 +230,16 @@ static void put_tail(weiri_writer *writer, json *to)
     raw(&out, "],\n\"axes\": {");
     for (uint32_t i = 0; i < spec->dim_count; i++) {
         /* The stream's axis starts where the first row stands. */
-        double start =
-            i == 0 && writer->span_count ? writer->spans[0].start_s : spec->dims[i].start;
+        double start = i == 0 && writer->span_count ? writer->first_start_s : spec->dims[i].start;
         raw(&out, i ? ",\n  " : "\n  ");
         axis(&out, &spec->dims[i], start);
     }
     raw(&out, "},\n\"rows\": ");
     whole(&out, writer->rows);
-    raw(&out, ",\n\"segments\": [");
-    for (size_t i = 0; i < writer->span_count; i++) {
-        const weiri_span *span = &writer->spans[i];
-        raw(&out, i ? ",\n  {\"start_s\": " : "\n  {\"start_s\": ");
-        number(&out, span->start_s);
-        raw(&out, ", \"first_row\": ");
-        whole(&out, span->first_row);
-        raw(&out, ", \"rows\": ");
-        whole(&out, span->rows);
-        raw(&out, "}");
+    raw(&out, complete ? ",\n\"complete\": true" : ",\n\"complete\": false,\n\"stopped_s\": ");
+    if (!complete) {
+        number(&out, stopped_s(writer));
     }
-    raw(&out, "],\n\"segments_left_out\": ");
-    whole(&out, writer->spans_left_out);
     raw(&out, "\n}\n");
     drain(&out);
     *to = out;
@@ -229,16 +247,16 @@ static void put_tail(weiri_writer *writer, json *to)
 
 /* Written anew beside the former state, whose place it takes once it is whole: whoever kills the process finds
  * the one or the other. */
-weir_err weiri_side_tail(weiri_writer *writer)
+weir_err weiri_side_tail(weiri_writer *writer, bool complete)
 {
     int fd = -1;
-    weir_err err = weiri_writer_open(writer->side_next, &fd);
+    weir_err err = weiri_writer_open(writer->side_next, true, &fd);
     if (err != WEIR_OK) {
         return err;
     }
     err = copy_head(writer, fd);
     json out = {.fd = fd, .name = writer->side_next, .err = err};
-    put_tail(writer, &out);
+    put_tail(writer, &out, complete);
     err = out.err;
     if (err == WEIR_OK && rename(writer->side_next, writer->side_part) != 0) {
         err =

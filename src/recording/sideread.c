@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * sideread.c: NAME.json beside an npy or raw file that weir wrote: rate, labels, units, axes, segments
- * and start time come back, so that a second chain sees what the first one put out, gaps included (S4).
- * A side file of somebody else, or one that does not fit its recording, is left alone with a notice.
+ * sideread.c: NAME.json next to a file that weir wrote: rate, labels, units, axes, segments, annotations and
+ * start time come back, so that a second chain sees what the first one output, gaps included (S4).
+ * A side file of somebody else, or one that does not fit its recording, is left alone with a notice. It is read
+ * piece by piece: only what is kept takes memory (M6).
  */
 #include <fcntl.h>
 #include <math.h>
@@ -11,164 +12,356 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <jansson.h>
-
+#include "recording/json.h"
 #include "recording/reader.h"
 
-#define MOST_BYTES                                                                                 \
-    (1024 * 1024) /* of a side file; jansson needs some times as much, until it is read */
-#define MOST_SEGMENTS 4096
+#define TEXT_BYTES 4096 /* of a label, a unit, an annotation */
+#define KEY_BYTES  64
 
-/* The text of the file, or NULL. A missing one is no fault. */
-static char *load(weiri_reader *reader, size_t *ret_bytes)
+#define KEY_LIST(X)                                                                                \
+    X(weir)                                                                                        \
+    X(dtype)                                                                                       \
+    X(rate_hz)                                                                                     \
+    X(units)                                                                                       \
+    X(start_time)                                                                                  \
+    X(annotations)                                                                                 \
+    X(annotations_left_out)                                                                        \
+    X(dims)                                                                                        \
+    X(axes)                                                                                        \
+    X(rows)                                                                                        \
+    X(segments)                                                                                    \
+    X(segments_left_out)                                                                           \
+    X(complete)                                                                                    \
+    X(stopped_s)
+#define KEY_ENUM(name) KEY_##name,
+#define KEY_TEXT(name) #name,
+typedef enum key { KEY_LIST(KEY_ENUM) KEYS } key;
+static const char *const key_names[] = {KEY_LIST(KEY_TEXT)};
+
+/* An open side file, and where the values of its keys are; 0 = not there. */
+typedef struct side {
+    weiri_json json;
+    uint64_t places[KEYS];
+    char name[4096];
+} side;
+
+static void side_close(side *s)
 {
-    char path[4096];
-    /* Of NAME.part, which a run left behind, NAME.json.part. */
-    size_t whole = strlen(reader->path);
-    bool part = weiri_is_part(reader->path);
-    int length = snprintf(path, sizeof path, "%.*s.json%s", (int)(part ? whole - 5 : whole),
-                          reader->path, part ? ".part" : "");
-    if (reader->input.pipe || length < 0 || (size_t)length >= sizeof path || whole >= sizeof path) {
-        return NULL;
+    if (s->json.fd >= 0) {
+        close(s->json.fd);
     }
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat status;
-    char *text = NULL;
-    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
-        if (status.st_size > MOST_BYTES) {
-            weiri_notice(&reader->notices, "%.100s.json: too long, not read", reader->path);
-        } else if (weiri_reader_get(reader, (uint64_t)status.st_size + 1, 1, &text) == WEIR_OK) {
-            ssize_t got = pread(fd, text, (size_t)status.st_size, 0);
-            *ret_bytes = got > 0 ? (size_t)got : 0;
-        }
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    return text;
+    s->json.fd = -1;
 }
 
-/* What the side file says, or NULL: there is none, or it is somebody else's, which *ret_foreign tells. */
-static json_t *parse(weiri_reader *reader, bool *ret_foreign)
+static bool at_key(side *s, key which)
 {
-    size_t bytes = 0;
-    char *text = load(reader, &bytes);
-    json_error_t error;
-    json_t *root = text ? json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error) : NULL;
-    *ret_foreign = text && !json_is_string(json_object_get(root, "weir"));
-    if (*ret_foreign) {
-        json_decref(root);
-        return NULL;
+    if (s->places[which] == 0) {
+        return false;
     }
-    return root;
+    s->json.bad = false;
+    weiri_json_seek(&s->json, s->places[which]);
+    return true;
+}
+
+/* Of NAME.part, which a run left behind, NAME.json.part. A missing one is no fault. */
+static bool open_file(const weiri_reader *reader, side *s)
+{
+    size_t whole = strlen(reader->path);
+    bool part = weiri_is_part(reader->path);
+    struct stat status;
+    if (reader->input.pipe || whole + sizeof ".json.part" > sizeof s->name) {
+        return false;
+    }
+    snprintf(s->name, sizeof s->name, "%.*s.json%s", (int)(part ? whole - 5 : whole), reader->path,
+             part ? ".part" : "");
+    weiri_json_init(&s->json, open(s->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    return s->json.fd >= 0 && fstat(s->json.fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static void find_keys(side *s)
+{
+    char name[KEY_BYTES];
+    (void)weiri_json_enter(&s->json, '{');
+    for (uint64_t i = 0; weiri_json_more(&s->json, '}', i); i++) {
+        if (!weiri_json_key(&s->json, name, sizeof name)) {
+            return;
+        }
+        for (size_t k = 0; k < KEYS; k++) {
+            if (strcmp(name, key_names[k]) == 0) {
+                s->json.bad = s->json.bad || s->places[k] != 0; /* twice */
+                s->places[k] = weiri_json_place(&s->json);
+            }
+        }
+        if (!weiri_json_skip(&s->json)) {
+            return;
+        }
+    }
+    s->json.bad = s->json.bad || weiri_json_peek(&s->json) != 0;
+}
+
+/* Opens it where there is one of weir's own; *ret_foreign: there is one of somebody else. */
+static bool side_open(const weiri_reader *reader, side *s, bool *ret_foreign)
+{
+    memset(s, 0, sizeof *s);
+    s->json.fd = -1;
+    *ret_foreign = false;
+    if (!open_file(reader, s)) {
+        side_close(s);
+        return false;
+    }
+    find_keys(s);
+    *ret_foreign = s->json.bad || !at_key(s, KEY_weir) || weiri_json_peek(&s->json) != '"';
+    if (*ret_foreign) {
+        side_close(s);
+    }
+    return !*ret_foreign;
+}
+
+static double number_at(side *s, key which)
+{
+    double number = 0;
+    return at_key(s, which) && weiri_json_number(&s->json, &number) ? number : 0;
+}
+
+static uint64_t whole_at(side *s, key which)
+{
+    uint64_t number = 0;
+    return at_key(s, which) && weiri_json_whole(&s->json, &number) ? number : 0;
+}
+
+/* The next text, into the arena. */
+static bool keep_text(weiri_reader *reader, weiri_json *json, const char **ret_text)
+{
+    char text[TEXT_BYTES];
+    return weiri_json_text(json, text, sizeof text) &&
+           weiri_reader_text(reader, text, strlen(text), ret_text) == WEIR_OK;
 }
 
 /* A list of count texts into the arena; NULL where it is not one. */
-static const char *const *read_texts(weiri_reader *reader, const json_t *list, uint64_t count)
+static const char *const *read_texts(weiri_reader *reader, weiri_json *json, uint64_t count)
 {
     const char **texts = NULL;
-    if (!json_is_array(list) || json_array_size(list) != count ||
+    uint64_t i = 0;
+    if (weiri_json_peek(json) != '[' ||
         weiri_reader_get(reader, count, sizeof *texts, &texts) != WEIR_OK) {
         return NULL;
     }
-    for (uint64_t i = 0; i < count; i++) {
-        const char *text = json_string_value(json_array_get(list, i));
-        if (text == NULL || weiri_reader_text(reader, text, strlen(text), &texts[i]) != WEIR_OK) {
+    (void)weiri_json_enter(json, '[');
+    for (; weiri_json_more(json, ']', i); i++) {
+        if (i == count || !keep_text(reader, json, &texts[i])) {
             return NULL;
         }
     }
-    return texts;
+    return i == count && !json->bad ? texts : NULL;
 }
 
-static const double *read_numbers(weiri_reader *reader, const json_t *list, uint64_t count)
+static const double *read_numbers(weiri_reader *reader, weiri_json *json, uint64_t count)
 {
     double *numbers = NULL;
-    if (!json_is_array(list) || json_array_size(list) != count ||
+    uint64_t i = 0;
+    if (weiri_json_peek(json) != '[' ||
         weiri_reader_get(reader, count, sizeof *numbers, &numbers) != WEIR_OK) {
         return NULL;
     }
-    for (uint64_t i = 0; i < count; i++) {
-        if (!json_is_number(json_array_get(list, i))) {
+    (void)weiri_json_enter(json, '[');
+    for (; weiri_json_more(json, ']', i); i++) {
+        if (i == count || !weiri_json_number(json, &numbers[i])) {
             return NULL;
         }
-        numbers[i] = json_number_value(json_array_get(list, i));
     }
-    return numbers;
+    return i == count && !json->bad ? numbers : NULL;
 }
 
-static void read_axis(weiri_reader *reader, const json_t *root, uint32_t i, weir_axis *axis)
+static const char *const *read_units(weiri_reader *reader, side *s, uint64_t count)
 {
-    const char *name = json_string_value(json_array_get(json_object_get(root, "dims"), i));
-    const json_t *found = json_object_get(json_object_get(root, "axes"), name ? name : "");
-    const char *unit = json_string_value(json_object_get(found, "unit"));
-    if (found == NULL || unit == NULL ||
-        weiri_reader_text(reader, name, strlen(name), &axis->name) != WEIR_OK ||
-        weiri_reader_text(reader, unit, strlen(unit), &axis->unit) != WEIR_OK || i == 0) {
+    return at_key(s, KEY_units) ? read_texts(reader, &s->json, count) : NULL;
+}
+
+/* ---- axes ------------------------------------------------------------------------------------------- */
+
+static uint32_t count_dims(side *s)
+{
+    uint64_t count = 0;
+    if (at_key(s, KEY_dims) && weiri_json_enter(&s->json, '[')) {
+        while (weiri_json_more(&s->json, ']', count) && weiri_json_skip(&s->json)) {
+            count++;
+        }
+    }
+    return s->json.bad || count > WEIR_MAX_DIMS ? 0 : (uint32_t)count;
+}
+
+static bool dim_name(side *s, uint32_t number, char *name, size_t size)
+{
+    bool good = at_key(s, KEY_dims) && weiri_json_enter(&s->json, '[');
+    for (uint32_t i = 0; good && i <= number; i++) {
+        good = weiri_json_more(&s->json, ']', i) &&
+               (i < number ? weiri_json_skip(&s->json) : weiri_json_text(&s->json, name, size));
+    }
+    return good;
+}
+
+/* Goes to the axis of that name. */
+static bool at_axis(side *s, const char *name)
+{
+    char found[TEXT_BYTES];
+    bool good = at_key(s, KEY_axes) && weiri_json_enter(&s->json, '{');
+    for (uint64_t i = 0; good && weiri_json_more(&s->json, '}', i); i++) {
+        good = weiri_json_key(&s->json, found, sizeof found);
+        if (good && strcmp(found, name) == 0) {
+            return true;
+        }
+        good = good && weiri_json_skip(&s->json);
+    }
+    return false;
+}
+
+static void read_axis(weiri_reader *reader, side *s, uint32_t number, weir_axis *axis)
+{
+    char name[TEXT_BYTES], field[KEY_BYTES];
+    weiri_json *json = &s->json;
+    weir_axis read = {.size = axis->size, .step = 1};
+    bool whole = false; /* its start and step are those of the side file */
+    if (!dim_name(s, number, name, sizeof name) || !at_axis(s, name) ||
+        !weiri_json_enter(json, '{')) {
         return;
     }
-    axis->labels = read_texts(reader, json_object_get(found, "labels"), axis->size);
-    axis->values = read_numbers(reader, json_object_get(found, "values"), axis->size);
-    const json_t *step = json_object_get(found, "step");
-    if (json_is_number(step) && axis->labels == NULL && axis->values == NULL) {
-        axis->start = json_number_value(json_object_get(found, "start"));
-        axis->step = json_number_value(step);
+    for (uint64_t i = 0; weiri_json_more(json, '}', i); i++) {
+        if (!weiri_json_key(json, field, sizeof field)) {
+            break;
+        }
+        uint64_t place = weiri_json_place(json);
+        if (strcmp(field, "unit") == 0) {
+            (void)keep_text(reader, json, &read.unit);
+        } else if (number > 0 && strcmp(field, "labels") == 0) {
+            read.labels = read_texts(reader, json, axis->size);
+        } else if (number > 0 && strcmp(field, "values") == 0) {
+            read.values = read_numbers(reader, json, axis->size);
+        } else if (number > 0 && strcmp(field, "start") == 0) {
+            (void)weiri_json_number(json, &read.start);
+        } else if (number > 0 && strcmp(field, "step") == 0) {
+            whole = weiri_json_number(json, &read.step);
+        }
+        /* Also where it was of another type, or there were more or fewer. */
+        json->bad = false;
+        weiri_json_seek(json, place);
+        (void)weiri_json_skip(json);
+    }
+    if (!whole || read.labels || read.values) {
+        read.start = 0;
+        read.step = 1;
+    }
+    if (read.unit && weiri_reader_text(reader, name, strlen(name), &read.name) == WEIR_OK) {
+        *axis = read;
     }
 }
 
 /* Of frames x channels the labels become channels, which can be selected by them. */
-static void make_channels(weiri_reader *reader, const json_t *root, double rate_hz)
+static void make_channels(weiri_reader *reader, side *s, double rate_hz)
 {
     const char *const *labels = reader->side_axes[1].labels;
-    const char *const *units =
-        read_texts(reader, json_object_get(root, "units"), reader->channel_count);
     if (reader->inner != 1 || labels == NULL || strcmp(reader->side_axes[1].name, "ch") != 0 ||
         weiri_reader_get(reader, reader->channel_count, sizeof *reader->channels,
                          &reader->channels) != WEIR_OK) {
         return;
     }
+    const char *const *units = read_units(reader, s, reader->channel_count);
     for (uint64_t i = 0; i < reader->channel_count; i++) {
         reader->channels[i] =
             (weiri_channel){.label = labels[i], .unit = units ? units[i] : "", .rate_hz = rate_hz};
     }
 }
 
-/* Runs of rows that follow on each other; else there is one. They may be fewer than the file holds where a run
- * was killed between writing and saying so, or more where the file was cut: the last one bears the difference. */
-static void read_segments(weiri_reader *reader, const json_t *root, uint64_t frames)
+/* ---- segments ----------------------------------------------------------------------------------------- */
+
+typedef struct span {
+    double start_s;
+    uint64_t first_row, rows;
+} span;
+
+static bool read_span(weiri_json *json, span *ret_span)
 {
-    const json_t *list = json_object_get(root, "segments");
-    size_t count = json_array_size(list);
-    weir_segment *listed = NULL;
-    if (count == 0 || count > MOST_SEGMENTS ||
-        json_integer_value(json_object_get(root, "segments_left_out")) != 0 ||
-        weiri_reader_get(reader, count, sizeof *listed, &listed) != WEIR_OK) {
-        weiri_notice(&reader->notices, "%.100s.json: its segments are not all listed, so not used",
-                     reader->path);
-        return;
-    }
-    uint64_t rows = 0, stated = 0;
-    bool sound = true;
-    size_t used = 0;
-    for (size_t i = 0; sound && i < count; i++) {
-        const json_t *item = json_array_get(list, i);
-        double start_s = json_number_value(json_object_get(item, "start_s"));
-        json_int_t first = json_integer_value(json_object_get(item, "first_row"));
-        json_int_t here = json_integer_value(json_object_get(item, "rows"));
-        sound = json_is_number(json_object_get(item, "start_s")) && fabs(start_s) < 9e9 &&
-                first >= 0 && here > 0 && (uint64_t)first == stated;
-        stated += sound ? (uint64_t)here : 0;
-        if (sound && rows < frames) {
-            uint64_t left = frames - rows;
-            listed[used++] =
-                (weir_segment){.start_ns = llround(start_s * 1e9),
-                               .frames = (uint64_t)here < left ? (uint64_t)here : left};
-            rows += listed[used - 1].frames;
+    char field[KEY_BYTES];
+    unsigned seen = 0;
+    (void)weiri_json_enter(json, '{');
+    for (uint64_t i = 0; weiri_json_more(json, '}', i); i++) {
+        if (!weiri_json_key(json, field, sizeof field)) {
+            return false;
+        }
+        if (strcmp(field, "start_s") == 0) {
+            seen |= weiri_json_number(json, &ret_span->start_s) ? 1 : 0;
+        } else if (strcmp(field, "first_row") == 0) {
+            seen |= weiri_json_whole(json, &ret_span->first_row) ? 2 : 0;
+        } else if (strcmp(field, "rows") == 0) {
+            seen |= weiri_json_whole(json, &ret_span->rows) ? 4 : 0;
+        } else {
+            (void)weiri_json_skip(json);
         }
     }
-    if (!sound || used == 0) {
-        weiri_notice(&reader->notices, "%.100s.json: its segments do not fit the file; not used",
-                     reader->path);
-        return;
+    return !json->bad && seen == 7;
+}
+
+/* Goes through the list: how many there are and how many rows they state; *ret_sound: they follow on each
+ * other. Where `listed` is not NULL they go there, as far as the file has frames. */
+static uint64_t
+each_span(side *s, uint64_t frames, weir_segment *listed, uint64_t *ret_rows, bool *ret_sound)
+{
+    uint64_t count = 0, rows = 0;
+    *ret_sound = at_key(s, KEY_segments) && weiri_json_enter(&s->json, '[');
+    while (*ret_sound && weiri_json_more(&s->json, ']', count)) {
+        span one = {0};
+        *ret_sound = read_span(&s->json, &one) && fabs(one.start_s) < 9e9 &&
+                     one.first_row == rows && one.rows > 0;
+        if (*ret_sound && listed && rows < frames) {
+            uint64_t left = frames - rows;
+            listed[count] = (weir_segment){.start_ns = llround(one.start_s * 1e9),
+                                           .frames = one.rows < left ? one.rows : left};
+        }
+        rows += one.rows;
+        count++;
+    }
+    *ret_sound = *ret_sound && !s->json.bad;
+    *ret_rows = rows;
+    return count;
+}
+
+/* A filter that runs on over gaps that are not known is wrong without a word (S4): such a file is refused. */
+static weir_err segments_lost(const weiri_reader *reader, const side *s, uint64_t of)
+{
+    return weiri_fail(
+        WEIR_E_RECORDING,
+        "%s: %s: it does not list all segments, or more than %u (%llu are not usable), so that "
+        "gaps are not known; remove it and state --rate to read the file as one segment",
+        reader->path, s->name, WEIRI_MOST_SEGMENTS, (unsigned long long)of);
+}
+
+/* Runs of rows that follow on each other; else there is one. They may be fewer than the file holds where a run
+ * was killed between writing and saying so, or more where the file was cut: the last one bears the difference. */
+static weir_err read_segments(weiri_reader *reader, side *s, uint64_t frames)
+{
+    uint64_t stated = 0, left_out = whole_at(s, KEY_segments_left_out);
+    bool sound = false;
+    uint64_t count = each_span(s, frames, NULL, &stated, &sound);
+    if (left_out > 0 || count > WEIRI_MOST_SEGMENTS) {
+        return segments_lost(reader, s, left_out > 0 ? left_out : count);
+    }
+    if (!sound || count == 0) {
+        weiri_notice(&reader->notices, "%.100s.json: its segments %s, so not used", reader->path,
+                     count == 0 ? "are not listed" : "do not fit the file");
+        return WEIR_OK;
+    }
+    weir_segment *listed = NULL;
+    weir_err err = weiri_reader_get(reader, count, sizeof *listed, &listed);
+    if (err != WEIR_OK) {
+        return weiri_fail_prefix(err, "%s: its %llu segments: ", reader->path,
+                                 (unsigned long long)count);
+    }
+    (void)each_span(s, frames, listed, &stated, &sound);
+    uint64_t rows = 0;
+    while (count > 1 && listed[count - 1].frames == 0) {
+        count--; /* behind the end of a file that was cut */
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        rows += listed[i].frames;
     }
     if (stated != frames) {
         weiri_notice(&reader->notices,
@@ -176,59 +369,100 @@ static void read_segments(weiri_reader *reader, const json_t *root, uint64_t fra
                      "taken as %s",
                      reader->path, (unsigned long long)stated, (unsigned long long)frames,
                      stated < frames ? "longer" : "shorter");
-        listed[used - 1].frames += frames - rows;
+        listed[count - 1].frames += frames - rows;
     }
     reader->listed = listed;
-    reader->listed_count = used;
+    reader->listed_count = (size_t)count;
+    return WEIR_OK;
 }
 
-/* Kept until the segments are said: annotations are laid over the selection's window. */
-static void read_annotations(weiri_reader *reader, const json_t *root)
+/* ---- annotations --------------------------------------------------------------------------------------- */
+
+/* [onset_s, duration_s or null, text] */
+static bool read_event(weiri_json *json, double *ret_onset, double *ret_duration, char *text)
 {
-    const json_t *list = json_object_get(root, "annotations");
-    size_t count = json_array_size(list);
-    weir_annotation *events = NULL;
-    if (count == 0 || weiri_reader_get(reader, count, sizeof *events, &events) != WEIR_OK) {
+    double duration_s = -1;
+    bool good = weiri_json_enter(json, '[') && weiri_json_more(json, ']', 0) &&
+                weiri_json_number(json, ret_onset) && fabs(*ret_onset) < 9e9 &&
+                weiri_json_more(json, ']', 1);
+    if (good && weiri_json_peek(json) == 'n') {
+        good = weiri_json_skip(json);
+    } else if (good) {
+        good = weiri_json_number(json, &duration_s) && duration_s >= 0 && duration_s < 9e9;
+    }
+    *ret_duration = duration_s;
+    return good && weiri_json_more(json, ']', 2) && weiri_json_text(json, text, TEXT_BYTES) &&
+           !weiri_json_more(json, ']', 3) && !json->bad;
+}
+
+/* Once the segments are known: annotations are laid over the selection's window. */
+static void read_annotations(weiri_reader *reader, side *s)
+{
+    char text[TEXT_BYTES];
+    double onset_s = 0, duration_s = 0;
+    weiri_json *json = &s->json;
+    if (!at_key(s, KEY_annotations) || weiri_json_peek(json) != '[') {
         return;
     }
-    for (size_t i = 0; i < count; i++) {
-        const json_t *item = json_array_get(list, i), *lasts = json_array_get(item, 1);
-        double onset_s = json_number_value(json_array_get(item, 0));
-        double duration_s = json_is_number(lasts) ? json_number_value(lasts) : 0;
-        const char *text = json_string_value(json_array_get(item, 2));
-        weir_annotation *event = &events[reader->side_event_count];
-        if (!json_is_number(json_array_get(item, 0)) || !(fabs(onset_s) < 9e9) ||
-            !(duration_s >= 0 && duration_s < 9e9) || text == NULL ||
-            weiri_reader_text(reader, text, strlen(text), &event->text) != WEIR_OK) {
+    (void)weiri_json_enter(json, '[');
+    for (uint64_t i = 0; weiri_json_more(json, ']', i); i++) {
+        uint64_t place = weiri_json_place(json);
+        if (!read_event(json, &onset_s, &duration_s, text)) {
             weiri_notice(&reader->notices,
-                         "%.100s.json: annotation %zu is no [s, s, text]; left out", reader->path,
-                         i);
-            continue;
+                         "%.100s.json: annotation %llu is no [s, s, text]; left out", reader->path,
+                         (unsigned long long)i);
+            json->bad = false;
+            weiri_json_seek(json, place);
+            (void)weiri_json_skip(json);
+        } else if (weiri_reader_annotate(reader, llround(onset_s * 1e9),
+                                         duration_s < 0 ? -1 : llround(duration_s * 1e9), text,
+                                         strlen(text)) != WEIR_OK) {
+            reader->info.annotations_left_out++; /* no memory for it */
         }
-        event->onset_ns = llround(onset_s * 1e9);
-        event->duration_ns = json_is_number(lasts) ? llround(duration_s * 1e9) : -1;
-        reader->side_event_count++;
     }
-    reader->side_events = events;
+    reader->info.annotations_left_out += whole_at(s, KEY_annotations_left_out);
 }
 
-/* Labels or values of every dimension but the first, else what the rows take of the file. */
-static uint64_t count_columns(const weiri_reader *reader, const json_t *root, uint64_t width)
+/* ---- what readers call ----------------------------------------------------------------------------------- */
+
+/* Sizes of every dimension but the first; where an older weir did not write them, those of labels or values. */
+static uint64_t axis_size(side *s, const char *name)
 {
-    const json_t *dims = json_object_get(root, "dims"), *axes = json_object_get(root, "axes");
-    uint64_t columns = json_array_size(dims) > 1 ? 1 : 0;
-    for (size_t i = 1; i < json_array_size(dims); i++) {
-        const char *name = json_string_value(json_array_get(dims, i));
-        const json_t *axis = json_object_get(axes, name ? name : "");
-        uint64_t count = json_array_size(json_object_get(axis, "labels"));
-        count = count ? count : json_array_size(json_object_get(axis, "values"));
-        if (!weiri_mul(columns, count, &columns)) {
+    char field[KEY_BYTES];
+    weiri_json *json = &s->json;
+    uint64_t size = 0, listed = 0;
+    bool good = at_axis(s, name) && weiri_json_enter(json, '{');
+    for (uint64_t i = 0; good && weiri_json_more(json, '}', i); i++) {
+        good = weiri_json_key(json, field, sizeof field);
+        bool list = good && weiri_json_peek(json) == '[';
+        if (good && strcmp(field, "size") == 0) {
+            good = weiri_json_whole(json, &size);
+        } else if (list && (strcmp(field, "labels") == 0 || strcmp(field, "values") == 0)) {
+            (void)weiri_json_enter(json, '[');
+            while (weiri_json_more(json, ']', listed) && weiri_json_skip(json)) {
+                listed++;
+            }
+        } else {
+            good = good && weiri_json_skip(json);
+        }
+    }
+    return size ? size : listed;
+}
+
+/* The product of the sizes, else what the rows take of the file. */
+static uint64_t count_columns(const weiri_reader *reader, side *s, uint64_t width)
+{
+    uint32_t dims = count_dims(s);
+    uint64_t columns = dims > 1 ? 1 : 0, all = 0, size = reader->input.size;
+    for (uint32_t i = 1; i < dims; i++) {
+        char name[TEXT_BYTES];
+        if (!dim_name(s, i, name, sizeof name) ||
+            !weiri_mul(columns, axis_size(s, name), &columns)) {
             return 0;
         }
     }
-    json_int_t rows = json_integer_value(json_object_get(root, "rows"));
-    uint64_t size = reader->input.size, all = 0;
-    if (columns == 0 && rows > 0 && weiri_mul((uint64_t)rows, width, &all) && size % all == 0) {
+    uint64_t rows = whole_at(s, KEY_rows);
+    if (columns == 0 && rows > 0 && weiri_mul(rows, width, &all) && all > 0 && size % all == 0) {
         columns = size / all;
     }
     return columns;
@@ -236,31 +470,43 @@ static uint64_t count_columns(const weiri_reader *reader, const json_t *root, ui
 
 void weiri_side_shape(weiri_reader *reader, const char **dtype, uint64_t *columns)
 {
+    side s;
     bool foreign = false;
-    json_t *root = parse(reader, &foreign); /* what is wrong with it weiri_side_read says */
-    const char *stored = json_string_value(json_object_get(root, "dtype"));
-    if (stored && *dtype == NULL &&
-        weiri_reader_text(reader, stored, strlen(stored), dtype) != WEIR_OK) {
-        *dtype = NULL;
+    if (!side_open(reader, &s, &foreign)) {
+        return; /* what is wrong with it weiri_side_read says */
+    }
+    const char *stored = NULL;
+    if (*dtype == NULL && at_key(&s, KEY_dtype) && keep_text(reader, &s.json, &stored)) {
+        *dtype = stored;
     }
     weiri_stored as = {0};
-    if (root && *dtype && *columns == 0 && weiri_stored_parse(*dtype, &as) == WEIR_OK) {
-        *columns = count_columns(reader, root, weiri_stored_bytes(as));
+    if (*dtype && *columns == 0 && weiri_stored_parse(*dtype, &as) == WEIR_OK) {
+        *columns = count_columns(reader, &s, weiri_stored_bytes(as));
     }
-    json_decref(root);
+    side_close(&s);
+}
+
+/* A run that did not end wrote the file: it may be shorter than its recording. */
+static void note_stopped(weiri_reader *reader, side *s)
+{
+    if (at_key(s, KEY_complete) && weiri_json_peek(&s->json) == 'f') {
+        double stopped_s = number_at(s, KEY_stopped_s);
+        weiri_notice(&reader->notices, "the run that wrote it stopped before its end, at %.9g s",
+                     stopped_s);
+    }
 }
 
 void weiri_side_read(weiri_reader *reader, const uint64_t *shape, uint32_t dims)
 {
+    side s;
     bool foreign = false;
-    json_t *root = parse(reader, &foreign);
-    if (root == NULL && !foreign) {
+    if (!side_open(reader, &s, &foreign) && !foreign) {
         return;
     }
-    double rate_hz = json_number_value(json_object_get(root, "rate_hz"));
-    if (foreign || !(rate_hz > 0 && rate_hz <= 1e12)) {
+    double rate_hz = foreign ? 0 : number_at(&s, KEY_rate_hz);
+    if (!(rate_hz > 0 && rate_hz <= 1e12)) {
         weiri_notice(&reader->notices, "%.100s.json: not written by weir, not used", reader->path);
-        json_decref(root);
+        side_close(&s);
         return;
     }
     if (reader->options->rate_hz != 0 && reader->options->rate_hz != rate_hz) {
@@ -269,29 +515,31 @@ void weiri_side_read(weiri_reader *reader, const uint64_t *shape, uint32_t dims)
         rate_hz = reader->options->rate_hz;
     }
     reader->rate_hz = rate_hz;
-    if (json_array_size(json_object_get(root, "dims")) == dims) {
+    if (count_dims(&s) == dims) {
         for (uint32_t i = 0; i < dims; i++) {
             reader->side_axes[i] = (weir_axis){.size = i ? shape[i] : 0, .step = 1};
-            read_axis(reader, root, i, &reader->side_axes[i]);
+            read_axis(reader, &s, i, &reader->side_axes[i]);
         }
         if (dims == 2) {
-            make_channels(reader, root, rate_hz);
+            make_channels(reader, &s, rate_hz);
         }
         for (uint32_t i = 1; i < dims; i++) {
             const weir_axis *axis = &reader->side_axes[i];
             if (axis->name && strcmp(axis->name, "ch") == 0) {
-                reader->side_units = read_texts(reader, json_object_get(root, "units"), axis->size);
+                reader->side_units = read_units(reader, &s, axis->size);
             }
         }
     }
-    read_segments(reader, root, shape[0]);
-    read_annotations(reader, root);
-    const char *start = json_string_value(json_object_get(root, "start_time"));
-    if (start && *start &&
-        weiri_reader_text(reader, start, strlen(start), &reader->start_time) != WEIR_OK) {
-        reader->start_time = NULL;
+    reader->side_err = read_segments(reader, &s, shape[0]);
+    if (reader->side_err != WEIR_OK) {
+        snprintf(reader->side_why, sizeof reader->side_why, "%s", weir_err_detail());
     }
-    json_decref(root);
+    note_stopped(reader, &s);
+    const char *start = NULL;
+    if (at_key(&s, KEY_start_time) && keep_text(reader, &s.json, &start) && *start) {
+        reader->start_time = start;
+    }
+    side_close(&s);
 }
 
 /* The axes as they were written, as far as the selection leaves them. */
@@ -330,12 +578,11 @@ void weiri_side_layout(weiri_reader *reader, uint64_t frames)
     if (reader->listed_count == 0) {
         weiri_reader_segment(reader, 0, frames);
     }
-    for (size_t i = 0; i < reader->side_event_count; i++) {
-        const weir_annotation *event = &reader->side_events[i];
-        if (weiri_reader_annotate(reader, event->onset_ns, event->duration_ns, event->text,
-                                  strlen(event->text)) != WEIR_OK) {
-            reader->info.annotations_left_out++; /* no memory for it */
-        }
+    side s;
+    bool foreign = false;
+    if (side_open(reader, &s, &foreign)) {
+        read_annotations(reader, &s);
+        side_close(&s);
     }
 }
 

@@ -117,7 +117,7 @@ static weir_err read_settings(weiri_reader *reader, settings *set)
         values[count++] = weir_text(at, equals + 1);
         at = next;
     }
-    weir_err err = weiri_settings_read(table_of_settings, values, count,
+    weir_err err = weiri_settings_read(table_of_settings, NULL, values, count,
                                        weiri_arena_memory(&reader->arena), NULL, set, NULL, NULL);
     return err == WEIR_OK || err == WEIR_E_NOMEM || err == WEIR_E_LIMIT
                ? err

@@ -58,22 +58,54 @@ static weir_err sink_plan(weir_sink *sink, const weir_spec *spec, uint64_t *ret_
     return WEIR_OK;
 }
 
-weir_err weiri_writer_open(const char *name, int *ret_fd)
+/* Whether an entry may make way for a new file. An empty file holds nothing; whatever else is there, a link too,
+ * is somebody's and needs force; a file that another run has locked is that run's. */
+static weir_err may_replace(const char *name, bool force)
 {
-    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0) {
+    struct stat status;
+    if (lstat(name, &status) != 0) {
+        return WEIR_OK;
+    }
+    if (S_ISDIR(status.st_mode)) {
+        return weiri_fail(WEIR_E_USAGE, "%s: is a folder", name);
+    }
+    if (S_ISREG(status.st_mode)) {
+        int fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        bool busy = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        if (fd >= 0) {
+            close(fd);
+        }
+        if (busy) {
+            return weiri_fail(WEIR_E_USAGE, "%s: another run is writing it", name);
+        }
+        force = force || status.st_size == 0;
+    }
+    return force ? WEIR_OK
+                 : weiri_fail(WEIR_E_USAGE,
+                              "%s: was left by a run that did not end; rename it to keep it, or "
+                              "use --force to replace it",
+                              name);
+}
+
+weir_err weiri_writer_open(const char *name, bool force, int *ret_fd)
+{
+    weir_err err = may_replace(name, force);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    unlink(name);
+    /* Two runs to one name would mix their rows: the one whose file has the name and the lock goes on. */
+    int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    struct stat ours, named;
+    if (fd < 0 && errno != EEXIST) {
         return weiri_fail(WEIR_E_IO, "%s: cannot be created: %s", name, strerror(errno));
     }
-    /* Two runs to one name would mix their rows. */
-    weir_err err = WEIR_OK;
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        err = weiri_fail(WEIR_E_USAGE, "%s: another run is writing it", name);
-    } else if (ftruncate(fd, 0) != 0) {
-        err = weiri_fail(WEIR_E_IO, "%s: cannot be emptied: %s", name, strerror(errno));
-    }
-    if (err != WEIR_OK) {
-        close(fd);
-        return err;
+    if (fd < 0 || (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) ||
+        fstat(fd, &ours) != 0 || lstat(name, &named) != 0 || ours.st_ino != named.st_ino) {
+        if (fd >= 0) {
+            close(fd);
+        }
+        return weiri_fail(WEIR_E_USAGE, "%s: another run is writing it", name);
     }
     *ret_fd = fd;
     return WEIR_OK;
@@ -102,9 +134,9 @@ static weir_err begin(weiri_writer *writer, const weir_source_info *source, cons
 
 static weir_err start_files(weiri_writer *writer, const weir_source_info *source, const char *chain)
 {
-    weir_err err = weiri_writer_open(writer->part, &writer->fd);
+    weir_err err = weiri_writer_open(writer->part, writer->force, &writer->fd);
     if (err == WEIR_OK) {
-        err = weiri_writer_open(writer->side_part, &writer->side_fd);
+        err = weiri_writer_open(writer->side_part, writer->force, &writer->side_fd);
     }
     if (err == WEIR_OK) {
         err = put_head(writer);
@@ -118,7 +150,7 @@ static weir_err start_files(weiri_writer *writer, const weir_source_info *source
     if (err == WEIR_OK) {
         err = weiri_side_head(writer, source, chain);
     }
-    return err == WEIR_OK ? weiri_side_tail(writer) : err;
+    return err == WEIR_OK ? weiri_side_tail(writer, false) : err;
 }
 
 static weir_err sink_start(weir_sink *sink,
@@ -140,6 +172,9 @@ static weir_err sink_start(weir_sink *sink,
         return begin(writer, source, chain);
     }
     writer->fd = open(writer->path, O_WRONLY | O_CLOEXEC);
+    if (writer->fd < 0 && errno == EINTR) {
+        return weiri_fail(WEIR_E_INTERRUPTED, "%s: interrupted while it was opened", writer->path);
+    }
     return writer->fd >= 0
                ? begin(writer, source, chain)
                : weiri_fail(WEIR_E_IO, "%s: cannot be opened: %s", writer->path, strerror(errno));
@@ -173,19 +208,15 @@ static void note_span(weiri_writer *writer, const weir_message *block)
     bool next = block->first_index == WEIR_INDEX_NEXT;
     int64_t index = next ? (first ? 0 : writer->next_index) : block->first_index;
     if (first || block->segment != writer->segment || index != writer->next_index) {
-        if (writer->span_count < WEIRI_MAX_SPANS) {
-            /* S3: a time is always start + index / rate. */
-            writer->spans[writer->span_count++] = (weiri_span){
-                .start_s = (double)block->segment_start_ns / 1e9 + writer->spec.dims[0].start +
-                           (double)index / writer->spec.rate_hz,
-                .first_row = writer->rows};
-        } else {
-            writer->spans_left_out++;
-        }
+        /* S3: a time is always start + index / rate. */
+        weiri_span span = {.start_s = (double)block->segment_start_ns / 1e9 +
+                                      writer->spec.dims[0].start +
+                                      (double)index / writer->spec.rate_hz,
+                           .first_row = writer->rows};
+        writer->first_start_s = first ? span.start_s : writer->first_start_s;
+        writer->spans[writer->span_count++] = span;
     }
-    if (writer->spans_left_out == 0) {
-        writer->spans[writer->span_count - 1].rows += block->frames;
-    }
+    writer->spans[writer->span_count - 1].rows += block->frames;
     writer->segment = block->segment;
     writer->next_index = index + (int64_t)block->frames;
 }
@@ -207,25 +238,6 @@ weir_err weiri_writer_put(weiri_writer *writer, const void *from, size_t bytes)
     return WEIR_OK;
 }
 
-static weir_err sink_write(weir_sink *sink, const weir_message *block)
-{
-    weiri_writer *writer = writer_of(sink);
-    if (block->frames == 0) {
-        return WEIR_OK;
-    }
-    size_t bytes = block->frames * (size_t)weir_spec_frame_bytes(&writer->spec);
-    const weiri_encoding *encoding = writer->format->encoding;
-    weir_err err =
-        encoding ? encoding->rows(writer, block) : weiri_writer_put(writer, block->data, bytes);
-    if (err == WEIR_OK) {
-        note_span(writer, block);
-        writer->rows += block->frames;
-        weiri_writer_mark(writer, writer->rows);
-    }
-    writer->failed = writer->failed || err != WEIR_OK;
-    return err;
-}
-
 static weir_err flush(weiri_writer *writer, bool last)
 {
     const weiri_encoding *encoding = writer->format->encoding;
@@ -236,8 +248,46 @@ static weir_err flush(weiri_writer *writer, bool last)
     if (err == WEIR_OK && !writer->pipe) {
         err = put_head(writer);
         if (err == WEIR_OK) {
-            err = weiri_side_tail(writer);
+            err = weiri_side_tail(writer, last);
         }
+    }
+    writer->failed = writer->failed || err != WEIR_OK;
+    return err;
+}
+
+/* Room for one more segment: all but the last one are in the files for good after a flush. */
+static weir_err make_span_room(weiri_writer *writer)
+{
+    if (writer->span_count < WEIRI_MAX_SPANS) {
+        return WEIR_OK;
+    }
+    weir_err err = writer->pipe ? WEIR_OK : flush(writer, false);
+    if (err == WEIR_OK) {
+        writer->side_head_bytes = writer->side_last_span;
+        writer->spans_before += writer->span_count - 1;
+        writer->spans[0] = writer->spans[writer->span_count - 1];
+        writer->span_count = 1;
+    }
+    return err;
+}
+
+static weir_err sink_write(weir_sink *sink, const weir_message *block)
+{
+    weiri_writer *writer = writer_of(sink);
+    if (block->frames == 0) {
+        return WEIR_OK;
+    }
+    size_t bytes = block->frames * (size_t)weir_spec_frame_bytes(&writer->spec);
+    const weiri_encoding *encoding = writer->format->encoding;
+    weir_err err = make_span_room(writer);
+    if (err == WEIR_OK) {
+        err =
+            encoding ? encoding->rows(writer, block) : weiri_writer_put(writer, block->data, bytes);
+    }
+    if (err == WEIR_OK) {
+        note_span(writer, block);
+        writer->rows += block->frames;
+        weiri_writer_mark(writer, writer->rows);
     }
     writer->failed = writer->failed || err != WEIR_OK;
     return err;
@@ -246,6 +296,19 @@ static weir_err flush(weiri_writer *writer, bool last)
 static weir_err sink_flush(weir_sink *sink)
 {
     return flush(writer_of(sink), false);
+}
+
+/* What has the name already and may not be replaced. */
+static weir_err name_taken(const weiri_writer *writer)
+{
+    const char *const names[] = {writer->path, writer->side};
+    struct stat status;
+    for (size_t i = 0; i < 2 && !writer->force; i++) {
+        if (lstat(names[i], &status) == 0) {
+            return weiri_fail(WEIR_E_USAGE, "%s: is there already; --force replaces it", names[i]);
+        }
+    }
+    return WEIR_OK;
 }
 
 static weir_err close_file(int *fd, const char *name, bool sync)
@@ -280,6 +343,9 @@ static weir_err sink_finish(weir_sink *sink)
     if (err == WEIR_OK) {
         err = close_file(&writer->side_fd, writer->side_part, true);
     }
+    if (err == WEIR_OK) {
+        err = name_taken(writer); /* since the start somebody else may have made it */
+    }
     /* The side file first: whoever sees NAME finds its side file there. */
     if (err == WEIR_OK &&
         (rename(writer->side_part, writer->side) != 0 || rename(writer->part, writer->path) != 0)) {
@@ -293,7 +359,7 @@ static void settle(weiri_writer *writer)
 {
     uint64_t lost = writer->rows - writer->safe_rows;
     writer->rows = writer->safe_rows;
-    while (lost > 0 && writer->span_count > 0 && writer->spans_left_out == 0) {
+    while (lost > 0 && writer->span_count > 0) {
         weiri_span *last = &writer->spans[writer->span_count - 1];
         uint64_t off = last->rows < lost ? last->rows : lost;
         last->rows -= off;
@@ -306,7 +372,7 @@ static void settle(weiri_writer *writer)
     bool plain = writer->format->encoding == NULL || writer->format->encoding->flush == NULL;
     int cut = plain ? ftruncate(writer->fd, (off_t)(writer->head_bytes + writer->safe_end)) : 0;
     weir_err err = cut == 0 ? put_head(writer) : WEIR_E_IO;
-    err = err == WEIR_OK ? weiri_side_tail(writer) : err;
+    err = err == WEIR_OK ? weiri_side_tail(writer, false) : err;
     (void)err; /* an error was told already */
 }
 
@@ -386,11 +452,39 @@ static weir_err choose(const char *path, const char *stated, const weiri_format_
     return WEIR_OK;
 }
 
-/* Whether the place is free; devices and pipes are written to as they are. */
+/* Standard output under its other names; by one of them it would be opened anew, and written from its start. */
+static bool is_standard_output(const char *path)
+{
+    static const char *const names[] = {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(path, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Files are made in the folder: that it is there and can be written to is known before the run. */
+static weir_err folder_check(const weiri_writer *writer)
+{
+    const char *slash = strrchr(writer->path, '/');
+    char *folder = weiri_arena_get((weiri_arena *)&writer->arena, strlen(writer->path) + 2);
+    if (folder == NULL) {
+        return WEIR_E_NOMEM;
+    }
+    size_t length = slash ? (size_t)(slash - writer->path) + 1 : 0;
+    memcpy(folder, slash ? writer->path : ".", slash ? length : 1);
+    if (access(folder, W_OK | X_OK) != 0) {
+        return weiri_fail(WEIR_E_IO, "%s: cannot be created: %s", writer->path, strerror(errno));
+    }
+    return WEIR_OK;
+}
+
+/* Whether the places are free; devices and pipes are written to as they are. */
 static weir_err look(weiri_writer *writer)
 {
     struct stat status;
-    if (strcmp(writer->path, "-") == 0) {
+    if (is_standard_output(writer->path)) {
         writer->path = "standard output";
         writer->pipe = true;
         return WEIR_OK;
@@ -400,15 +494,16 @@ static weir_err look(weiri_writer *writer)
             return weiri_fail(WEIR_E_USAGE, "%s: is a folder", writer->path);
         }
         writer->pipe = !S_ISREG(status.st_mode);
-        if (!writer->pipe && !writer->force) {
-            return weiri_fail(WEIR_E_USAGE, "%s: is there already; --force replaces it",
-                              writer->path);
-        }
     }
-    if (!writer->pipe && !writer->force && stat(writer->side, &status) == 0) {
-        return weiri_fail(WEIR_E_USAGE, "%s: is there already; --force replaces it", writer->side);
+    if (writer->pipe) {
+        return WEIR_OK;
     }
-    return WEIR_OK;
+    const char *const begun[] = {writer->part, writer->side_part, writer->side_next};
+    weir_err err = name_taken(writer);
+    for (size_t i = 0; err == WEIR_OK && i < sizeof begun / sizeof *begun; i++) {
+        err = may_replace(begun[i], writer->force);
+    }
+    return err == WEIR_OK ? folder_check(writer) : err;
 }
 
 static const char *joined(weiri_arena *arena, const char *path, const char *end)

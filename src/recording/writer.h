@@ -10,7 +10,7 @@
 
 #define WEIRI_WRITER_BYTES (64u * 1024u) /* of the planned buffer */
 #define WEIRI_HEAD_BYTES   512           /* most of a head that is written over in place */
-#define WEIRI_MAX_SPANS    1024 /* segments kept for the side file; the rest is counted (M6) */
+#define WEIRI_MAX_SPANS    1024 /* segments in memory; when they are full, they go to the files (M6) */
 
 /* A run of rows without a gap. */
 typedef struct weiri_span {
@@ -44,12 +44,14 @@ typedef struct weiri_writer {
     bool failed;
     uint64_t charged_bytes; /* of a library's own memory (M7) */
 
-    weiri_span *spans;
+    weiri_span *spans; /* the last ones; of the last one the rows still grow */
     size_t span_count;
-    uint64_t spans_left_out;
+    uint64_t spans_before; /* those that are in the files for good */
+    double first_start_s;  /* of the first one of all */
     uint64_t segment;
     int64_t next_index;
-    uint64_t side_head_bytes; /* of the part of the side file that does not change */
+    uint64_t side_head_bytes; /* of the part of the side file that does not change any more */
+    uint64_t side_last_span;  /* place of the last segment in it */
 } weiri_writer;
 
 /* How a format is written that is no head and rows. All optional but rows. Rows that it puts into the
@@ -73,14 +75,15 @@ weir_err weiri_writer_put(weiri_writer *writer, const void *from, size_t bytes);
 /* So many rows are put now, whole. */
 void weiri_writer_mark(weiri_writer *writer, uint64_t rows);
 
-/* An empty file that no other run writes. WEIR_E_IO, WEIR_E_USAGE. */
-weir_err weiri_writer_open(const char *name, int *ret_fd);
+/* A new file of that name, which no other run writes; it never goes through a link. What is there already makes
+ * way where it is empty, or `force` is set. WEIR_E_IO, WEIR_E_USAGE. */
+weir_err weiri_writer_open(const char *name, bool force, int *ret_fd);
 
 /* Writes all bytes. WEIR_E_IO names the file. */
 weir_err weiri_write_all(int fd, const char *name, const void *from, size_t bytes);
 
-/* What is known at start; then, from the same place again and again, what changes. */
+/* What is known at start; then, from the same place again and again, what changes. `complete`: nothing follows. */
 weir_err weiri_side_head(weiri_writer *writer, const weir_source_info *source, const char *chain);
-weir_err weiri_side_tail(weiri_writer *writer);
+weir_err weiri_side_tail(weiri_writer *writer, bool complete);
 
 #endif

@@ -269,7 +269,7 @@ static inline weir_err drive_plan(
     };
     weir_err err = WEIR_OK;
     if (d->ops->info.settings != NULL) {
-        err = weiri_settings_read(d->ops->info.settings, given, count, memory, &d->notices,
+        err = weiri_settings_read(d->ops->info.settings, NULL, given, count, memory, &d->notices,
                                   settings, NULL, NULL);
     }
     if (err == WEIR_OK) {

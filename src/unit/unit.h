@@ -61,6 +61,8 @@ typedef struct weiri_unit_plan {
     weir_spec out;       /* starts as a copy of in[0]; plan changes what differs (dims, dtype, units, the
                             stream's dims[0].name and .start). Rate and step follow from `due` */
     weiri_due due;       /* starts as one output frame for each input frame */
+    uint64_t skipped_frames; /* starts as 0: input frames after each output that belong to none (windows
+                                apart, frames that are not kept): not counted as unfinished */
     double delay_frames; /* starts as 0; group delay in input frames; NAN = differs by frequency */
     uint64_t constant_bytes;       /* starts as 0 */
     weiri_field *fields;           /* state: add by weiri_plan_field */

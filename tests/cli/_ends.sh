@@ -41,13 +41,21 @@ ends() {
     [ "$(cat "out.$ext")" = old ]
     rm "out.$ext"
 
-    # Ctrl-C and SIGTERM: a finished file, and where it stopped.
+    # Ctrl-C and SIGTERM: what there is can be read, and says where it stopped; it is not replaced by the next run.
     for signal in INT TERM; do
         interrupted $signal "out.$ext" "$WEIR" run "$SPIKE" "$endless" -o "out.$ext"
-        count=$(frames "out.$ext" "$@")
+        count=$(frames "out.$ext.part" "$@")
         [ "${count:-0}" -gt 0 ] || fail "$signal: nothing can be read"
-        same "out.$ext" "out.$ext" "$count" "$@"
-        rm "out.$ext" "out.$ext.json"
+        same "out.$ext.part" "out.$ext.part" "$count" "$@"
+        cp "out.$ext.part" before
+        refused 2 "was left by a run that did not end" "$WEIR" run "$SPIKE" "$endless" -o "out.$ext"
+        for force in "" --force; do # what is salvaged is not written over by its own rescue
+            # shellcheck disable=SC2086 # none or one word
+            refused 2 "out.$ext.part: is the input" \
+                "$WEIR" run copy.yaml "out.$ext.part" "$@" -o "out.$ext" $force
+        done
+        cmp before "out.$ext.part" || fail "$signal: the part was changed"
+        rm "out.$ext.part" "out.$ext.json.part"
     done
 
     # kill -9: what was flushed is there, the same values as a whole run's.

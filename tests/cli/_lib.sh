@@ -35,7 +35,8 @@ refused() {
 }
 
 # interrupted SIGNAL FILE COMMAND...: runs it until FILE.part has something in it, sends the signal, and wants
-# exit status 130, no .part, and on standard output ($work/out) where it stopped.
+# exit status 130, nothing of the name FILE, a part whose side file says that it is not complete, and on standard
+# output ($work/out) where it stopped and what is kept.
 interrupted() {
     signal=$1 file=$2
     shift 2
@@ -53,7 +54,10 @@ interrupted() {
     got=0
     wait $child || got=$?
     [ $got -eq 130 ] || fail "$signal: exit status $got: $(cat "$work/err")"
-    [ ! -e "$file.part" ] || fail "$signal: .part is left"
+    [ ! -e "$file" ] || fail "$signal: what is not whole has its final name"
+    [ -s "$file.part" ] || fail "$signal: no .part is left"
+    grep -q '"complete": false' "$file.json.part" || fail "$signal: the side file does not say it"
+    grep -qF "kept         $file.part" "$work/out" || fail "$signal: does not name the part"
     grep -q "stopped  *after frame" "$work/out" ||
         fail "$signal: does not say where it stopped: $(cat "$work/out")"
 }

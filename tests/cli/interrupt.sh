@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Ctrl-C, SIGTERM and a closed terminal end a run well: exit 130, a finished file that can be read, where it
-# stopped. Under nohup a closed terminal does not.
+# Ctrl-C, SIGTERM and a closed terminal end a run well: exit 130, a part that can be read, where it stopped. Under nohup a closed terminal does not.
 . "$SOURCE/tests/cli/_lib.sh"
 input=synthetic:channels=64,rate=30000,seconds=100000,seed=1
 signals="INT TERM HUP"
@@ -12,7 +11,8 @@ esac
 for signal in $signals; do
     interrupted $signal $signal.npy "$WEIR" run "$SPIKE" "$input" -o $signal.npy
     grep -q "^interrupted" out
-    status 0 "$WEIR" info $signal.npy --rate 100 --json
+    status 0 "$WEIR" info $signal.npy.part --json
+    grep -q 'stopped before its end, at' out
     grep -q '"frames": [1-9]' out
 done
 

@@ -18,6 +18,11 @@ refused 5 "memory_limit is 100 KiB" "$WEIR" run "$SPIKE" "$input" -o clean/out.n
 status 5 "$WEIR" run "$SPIKE" "$input" --memory-limit 100K
 grep -q "^total" err
 
+# M2: building the chain and opening the recording keep to the limit too.
+for limit in 1K 8K 16K 32K; do
+    refused 5 "limit $((${limit%K} * 1024))" "$WEIR" plan "$SPIKE" "$input" --memory-limit $limit
+done
+
 sed /^memory_limit/d "$SPIKE" >free.yaml
 status 5 env WEIR_MEMORY_LIMIT=100K "$WEIR" plan free.yaml "$input"
 status 0 env WEIR_MEMORY_LIMIT=100K "$WEIR" plan "$SPIKE" "$input" # the file goes before the environment

@@ -14,7 +14,7 @@ grep -q "kept as far as it goes: out.npy.part" err || fail "does not name what i
 [ ! -e out.npy ] && [ -e out.npy.part ] || fail "$(ls)"
 status 0 "$WEIR" info out.npy.part --format npy --rate 30000 --json # and can be read
 grep -q '"frames": [1-9]' out
-rm out.npy.part*
+rm out.npy.part out.npy.json.part
 got=0
 ( # nothing of it could be written: nothing is left
     ulimit -f 8

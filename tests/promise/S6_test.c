@@ -4,6 +4,7 @@
  * every callback and on return: with one block a push or many, after an error of the sink, whatever the
  * caller's mode is. That states do not rest in subnormal numbers is tests/conform's.
  */
+#include <fenv.h>
 #include <math.h>
 #include <string.h>
 
@@ -71,7 +72,8 @@ static void callers_mode(void **state)
 {
     (void)state;
     unsigned plain = _mm_getcsr() & ~FTZ_AND_DAZ;
-    const unsigned modes[] = {plain, plain | 0x8000u, plain | FTZ_AND_DAZ, plain | 0x6000u};
+    const unsigned modes[] = {plain, plain | 0x8000u, plain | FTZ_AND_DAZ, plain | 0x6000u,
+                              plain & ~0x1f80u};
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         check(modes[i], 1, 0, 2);
         check(modes[i], 64, 0, 8); /* two outputs, four tiles */
@@ -109,9 +111,66 @@ static void own_mode_between_blocks(void **state)
     weir_chain_destroy(chain);
 }
 
+/* The bits of all that comes out. */
+static weir_err keep_all(void *user, const weir_message *block)
+{
+    const unsigned char *bytes = block->data;
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < block->frames * (size_t)weir_spec_frame_bytes(block->spec); i++) {
+        hash = (hash ^ bytes[i]) * 16777619u;
+    }
+    uint32_t sum = 0;
+    memcpy(&sum, user, sizeof sum);
+    sum = sum * 31 + hash;
+    memcpy(user, &sum, sizeof sum);
+    return WEIR_OK;
+}
+
+/* A caller whose own arithmetic traps, or rounds otherwise, gets the same values and no SIGFPE: a logarithm of 0,
+ * a square that is too large, filters that are designed meanwhile. */
+static void traps_and_rounding(void **state)
+{
+    (void)state;
+    static float rows[64 * 3], seen_plain[2], out[2];
+    for (size_t i = 0; i < 64 * 3; i++) {
+        rows[i] = i < 3 ? 0 : 3e38f;
+    }
+    weir_spec spec = weir_spec_make(WEIR_F32, 1000, 3, NULL, NULL);
+    static const int rounding[] = {FE_TONEAREST, FE_TONEAREST, FE_UPWARD, FE_TOWARDZERO};
+    for (size_t i = 0; i < 4; i++) {
+        weir_chain *chain = NULL;
+        const weir_plan *plan = NULL;
+        weir_value scale[] = {weir_number("scale", 0.1)};
+        weir_value filter[] = {weir_number("order", 4), weir_number("cutoff", 1e-3)};
+        int node = WEIR_CHAIN_INPUT, squares = 0;
+        weir_message message = {
+            .spec = &spec, .data = rows, .frames = 64, .first_index = WEIR_INDEX_NEXT};
+        fenv_t before;
+        fegetenv(&before);
+        if (i > 0) {
+            feenableexcept(FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW);
+            fesetround(rounding[i]);
+        }
+        assert_ok(weir_chain_create(NULL, &chain));
+        assert_ok(weir_chain_add(chain, node, "scale", scale, 1, NULL, &node));
+        assert_ok(weir_chain_add(chain, node, "log", NULL, 0, NULL, &squares));
+        assert_ok(weir_chain_add(chain, node, "butterworth", filter, 2, NULL, &squares));
+        assert_ok(weir_chain_plan(chain, &spec, &plan));
+        values sum = {0};
+        assert_ok(weir_chain_push(chain, &message, keep_all, &sum));
+        assert_int_equal(fegetround(), rounding[i]);
+        assert_int_equal(fegetexcept() != 0, i > 0);
+        fesetenv(&before);
+        weir_chain_destroy(chain);
+        memcpy(i == 0 ? seen_plain : out, &sum, sizeof sum);
+        assert_true(i == 0 || memcmp(seen_plain, out, sizeof sum) == 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(traps_and_rounding),
         cmocka_unit_test(callers_mode),
         cmocka_unit_test(own_mode_between_blocks),
     };
