@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * elementwise.c: one value in, one value out. `out` may be `in`. Values that are missing (S5)
+ * elementwise.c: one value in (or two), one value out. `out` may be `in`. Values that are missing (S5)
  * come out as whatever the arithmetic makes of them: the caller puts NaN there.
  */
 #include "kernel/vector.h"
@@ -43,6 +43,19 @@ EACH(linear_f32,
      const double *factors,
      const double *offsets)
 EACH(linear_f64, double, x *factors[i] + offsets[i], const double *factors, const double *offsets)
+
+/* A product with 1 or -1 is exact: fused or not, it is one rounding. */
+#define ADD(name, type)                                                                            \
+    void WEIRI_K(name)(const type *a, const type *b, type *out, size_t count, type sign)           \
+    {                                                                                              \
+        WEIRI_INDEPENDENT WEIRI_UNROLL for (size_t i = 0; i < count; i++)                          \
+        {                                                                                          \
+            out[i] = a[i] + sign * b[i];                                                           \
+        }                                                                                          \
+    }
+
+ADD(add_f32, float)
+ADD(add_f64, double)
 
 /* ---- what libm does, a vector at a time: in float64 for both ------------------------------------ */
 

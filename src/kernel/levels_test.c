@@ -37,6 +37,12 @@ static void values_do_not_depend_on_place(void **state)
                 factors[i] = random_value(&seed);
                 offsets[i] = random_value(&seed);
             }
+            k->add_f32(in32, in32 + 1, a32, count < 2 ? 0 : count - 1, -1);
+            k->add_f64(factors, offsets, a64, count, 1);
+            for (size_t i = 0; i < count; i++) {
+                assert_true(a64[i] == factors[i] + offsets[i]);
+                assert_true(i + 1 >= count || a32[i] == in32[i] - in32[i + 1]);
+            }
 #define BOTH(name, ...)                                                                            \
     do {                                                                                           \
         base->name##_f32(in32, a32, count, ##__VA_ARGS__);                                         \

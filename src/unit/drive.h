@@ -192,10 +192,11 @@ static inline void drive_part_reset(drive *d, drive_part *part)
 
 static inline void drive_part_open(drive *d, drive_part *part, uint64_t first, uint64_t channels)
 {
+    bool all = channels == drive_channels(d); /* other inputs and the output may have more */
     for (size_t i = 0; i < d->inputs; i++) {
-        part->in[i] = drive_part_spec(&d->ins[i], first, channels);
+        part->in[i] = all ? d->ins[i] : drive_part_spec(&d->ins[i], first, channels);
     }
-    part->out = drive_part_spec(&d->plan.out, first, channels);
+    part->out = all ? d->plan.out : drive_part_spec(&d->plan.out, first, channels);
     uint64_t columns = weir_spec_columns(&part->in[0]);
     for (size_t i = 0; i < d->plan.field_count; i++) {
         uint64_t bytes = weiri_field_bytes(&d->plan.fields[i], columns);

@@ -51,6 +51,7 @@ BOTH(scale, k(in, out, count, 3.0))
 BOTH(clip, k(in, out, count, -1, 1))
 BOTH(linear, k(in, out, count, factors, offsets))
 BOTH(log, k(squares, out, count, 1.0, -INFINITY))
+BOTH(add, k(in, in + 1, out, count - 1, -1))
 BOTH(sum, out[0] = k(in, count))
 BOTH(sums, k(in, frames, channels, out))
 BOTH(
@@ -82,7 +83,7 @@ BOTH(reduce_median, k(in, frames, channels, tile->scratch, tile->state))
 #define ROW(name) {#name "_f32", call_##name##_f32}, {#name "_f64", call_##name##_f64},
 const count_call count_calls[] = {
     ROW(finite) ROW(copy) ROW(abs) ROW(square) ROW(root) ROW(reciprocal) ROW(power) ROW(scale)
-        ROW(clip) ROW(linear) ROW(log) ROW(sum) ROW(sums) ROW(shift) ROW(median) ROW(sos) ROW(ewma)
-            ROW(standardize) ROW(reduce_sum) ROW(reduce_extreme) ROW(reduce_where)
+        ROW(clip) ROW(linear) ROW(log) ROW(add) ROW(sum) ROW(sums) ROW(shift) ROW(median) ROW(sos)
+            ROW(ewma) ROW(standardize) ROW(reduce_sum) ROW(reduce_extreme) ROW(reduce_where)
                 ROW(reduce_spread) ROW(reduce_area) ROW(reduce_absent) ROW(reduce_median){0},
 };
