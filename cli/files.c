@@ -48,7 +48,8 @@ static void add(cli_files *files, char *path, const char *owner, const char *wha
         free(folder);
     }
     /* Devices and pipes hold nothing that could be lost. */
-    file->there = file->there && S_ISREG(file->status.st_mode);
+    if (file->there && !S_ISREG(file->status.st_mode))
+        file->there = file->in_folder = false;
 }
 
 void cli_files_read(cli_files *files, const char *path, const char *what)
@@ -138,6 +139,8 @@ int cli_write_check(const char *path, bool force)
         return 0;
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
         return cli_fail(2, "%s: is a folder", path);
+    if (strncmp(path, "/dev/", 5) == 0 && lstat(path, &status) == 0 && S_ISLNK(status.st_mode))
+        return cli_fail(2, "%s: leads to a file; state the file's own name", path);
     if (!force && lstat(path, &status) == 0)
         return cli_fail(2, "%s: is there already; --force replaces it", path);
     char *part = cli_text("%s.part", path);

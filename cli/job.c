@@ -23,7 +23,7 @@ static const struct argp_option chain_options[] = {
     {"memory-limit", CLI_OPT_MEMORY, "BYTES", 0, "never hold more: 64M, 1.5 GiB, none", 1},
     {"cache-limit", CLI_OPT_CACHE, "BYTES|auto", 0, "never keep more that is not in use", 1},
     {"policy", CLI_OPT_POLICY, "NAME", 0, "of the chain's cache: fit, pages, mlx:cpu, ...", 1},
-    {"threads", CLI_OPT_THREADS, "N", 0, "threads of the chain", 1},
+    {"threads", CLI_OPT_THREADS, "N", 0, "threads of the chain, 1 to 64", 1},
     {"tile", CLI_OPT_TILE, "FRAMES|auto|none", 0,
      "frames that go through the chain together; none: message by message", 1},
     {"fuse", CLI_OPT_FUSE, "on|off", 0,
