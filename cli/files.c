@@ -102,8 +102,13 @@ static int refuse(const struct cli_file *file, const struct cli_file *other)
                         file->path, other->what, other->owner, file->what, file->owner);
     if (strcmp(file->path, file->owner) == 0)
         return cli_fail(2, "%s: is %s; an output needs another name", file->path, other->what);
-    return cli_fail(2, "%s: is %s, and is written on the way to %s; rename it first: mv %s NEW",
-                    file->path, other->what, file->owner, file->path);
+    /* The rescue of what a run left behind. */
+    const char *slash = strrchr(file->owner, '/'), *dot = strrchr(file->owner, '.');
+    const char *end = dot != NULL && (slash == NULL || dot > slash) ? dot : "";
+    return cli_fail(2,
+                    "%s: is %s, and would be written on the way to %s; rename it first: mv %s "
+                    "kept%s; mv %s.json.part kept%s.json",
+                    file->path, other->what, file->owner, file->path, end, file->owner, end);
 }
 
 int cli_files_check(cli_files *files)

@@ -19,7 +19,7 @@ static const struct argp_option chain_options[] = {
      "write there; a split writes OUT.NAME.npy each; - is standard output", 1},
     {"output-format", CLI_OPT_OUTPUT_FORMAT, "NAME", 0, "format of the output; else by its name",
      1},
-    {"force", CLI_OPT_FORCE, 0, 0, "replace an output that exists", 1},
+    {"force", CLI_OPT_FORCE, 0, 0, "replace an old output; never an input", 1},
     {"memory-limit", CLI_OPT_MEMORY, "BYTES", 0, "never hold more: 64M, 1.5 GiB, none", 1},
     {"cache-limit", CLI_OPT_CACHE, "BYTES|auto", 0, "never keep more that is not in use", 1},
     {"policy", CLI_OPT_POLICY, "NAME", 0, "of the chain's cache: fit, pages, mlx:cpu, ...", 1},
