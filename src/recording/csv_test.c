@@ -289,6 +289,28 @@ static void columns_of_text(void **state)
     }
 }
 
+/* What there is, where a label is not: the labels. */
+static void labels_that_are_not(void **state)
+{
+    (void)state;
+    weir_recording_options options = weir_recording_options_default();
+    options.rate_hz = 100;
+    options.channels = "Fp1";
+    weir_source *source = NULL;
+    write_file("c.csv", "C3,Cz,C4\n1,2,3\n", 15);
+    assert_fails(weir_recording_open(own_path("c.csv"), &options, &source), WEIR_E_USAGE,
+                 "--channels: no channel Fp1; there are channels 0 to 2: C3, Cz, C4");
+    char text[4000] = "";
+    for (int i = 0; i < 300; i++) {
+        snprintf(text + strlen(text), 20, "%slabel%d", i ? "," : "", i);
+    }
+    strcat(text, "\n");
+    write_file("c.csv", text, strlen(text));
+    assert_fails(weir_recording_open(own_path("c.csv"), &options, &source), WEIR_E_USAGE,
+                 "there are channels 0 to 299: label0, label1, ");
+    assert_non_null(strstr(weir_err_detail(), ", ..."));
+}
+
 /* The rate that a comment states. */
 static void rates(void **state)
 {
@@ -690,21 +712,14 @@ static void labels_come_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_read),
-        cmocka_unit_test(last_line_without_an_end),
-        cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(gaps),
-        cmocka_unit_test(time_is_checked),
-        cmocka_unit_test(cuts),
-        cmocka_unit_test(round_trip),
-        cmocka_unit_test(utf16),
-        cmocka_unit_test(nul_bytes),
-        cmocka_unit_test(columns_of_text),
-        cmocka_unit_test(rates),
-        cmocka_unit_test(names_of_time),
-        cmocka_unit_test(a_first_row_that_may_be_data),
-        cmocka_unit_test(a_pipe_in_pieces),
-        cmocka_unit_test(labels_come_back),
+        cmocka_unit_test(what_is_read),        cmocka_unit_test(last_line_without_an_end),
+        cmocka_unit_test(what_is_refused),     cmocka_unit_test(gaps),
+        cmocka_unit_test(time_is_checked),     cmocka_unit_test(cuts),
+        cmocka_unit_test(round_trip),          cmocka_unit_test(utf16),
+        cmocka_unit_test(nul_bytes),           cmocka_unit_test(columns_of_text),
+        cmocka_unit_test(labels_that_are_not), cmocka_unit_test(rates),
+        cmocka_unit_test(names_of_time),       cmocka_unit_test(a_first_row_that_may_be_data),
+        cmocka_unit_test(a_pipe_in_pieces),    cmocka_unit_test(labels_come_back),
     };
     return cmocka_run_group_tests_name("csv", tests, NULL, own_folder_remove);
 }

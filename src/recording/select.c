@@ -89,6 +89,22 @@ static bool read_number(const char *text, size_t length, uint64_t *ret_number)
     return length > 0;
 }
 
+/* ": Fp1, Fp2, Cz, ...", as many labels as fit. */
+static void list_labels(const weiri_reader *reader, char *text, size_t size)
+{
+    size_t used = 0;
+    *text = 0;
+    for (uint64_t i = 0; reader->channels && i < reader->channel_count; i++) {
+        const char *label = reader->channels[i].label;
+        bool fits = used + strlen(label) + 8 < size;
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : ": ",
+                                 fits ? label : "...");
+        if (!fits) {
+            return;
+        }
+    }
+}
+
 static weir_err unknown(const weiri_reader *reader, const char *option, const char *item)
 {
     const char *names[256];
@@ -97,10 +113,12 @@ static weir_err unknown(const weiri_reader *reader, const char *option, const ch
         names[count] = reader->channels[count].label;
     }
     const char *near = count ? weiri_nearest(item, names, count) : NULL;
-    return weiri_fail(WEIR_E_USAGE, "%s: --%s: no channel %.60s%s%s%s; %s has channels 0 to %llu",
+    char labels[200];
+    list_labels(reader, labels, sizeof labels);
+    return weiri_fail(WEIR_E_USAGE,
+                      "%s: --%s: no channel %.60s%s%.60s%s; there are channels 0 to %llu%s",
                       reader->path, option, item, near ? ", did you mean " : "", near ? near : "",
-                      near ? "?" : "", reader->path,
-                      (unsigned long long)(reader->channel_count - 1));
+                      near ? "?" : "", (unsigned long long)(reader->channel_count - 1), labels);
 }
 
 /* One item of a list: a number, a range of numbers, or a label. Numbers go before labels. */

@@ -438,11 +438,11 @@ static weir_err judge_container(weiri_reader *reader, const wav *in)
     unsigned bytes = align / channels;
     char advice[128] = "convert it to plain samples first";
     if (align % channels == 0 && bytes < sizeof dtypes / sizeof *dtypes) {
-        snprintf(
-            advice, sizeof advice,
-            "read it by --format raw --dtype %s%s --channels-in-file %u --rate %llu --offset %llu",
-            in->big ? ">" : "<", dtypes[bytes], channels,
-            (unsigned long long)get(in, in->fmt + 4, 4), (unsigned long long)in->data);
+        snprintf(advice, sizeof advice,
+                 "read it by --format raw --dtype '%s%s' --channels-in-file %u --rate %llu "
+                 "--offset %llu",
+                 in->big ? ">" : "<", dtypes[bytes], channels,
+                 (unsigned long long)get(in, in->fmt + 4, 4), (unsigned long long)in->data);
     }
     return weiri_malformed(reader, in->fmt_at + 12,
                            "fmt chunk: found a block align of %u for %u channels of %u bits, "

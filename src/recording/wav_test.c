@@ -192,9 +192,9 @@ static void wide_containers(void **state)
         const char *said; /* NULL: read */
     } cases[] = {
         {16, 3, "a block align of 6 for 2 channels of 16 bits, expected 4; where in these wider"},
-        {16, 3, "--format raw --dtype <i24 --channels-in-file 2 --rate 1000 --offset 44"},
-        {24, 4, "--format raw --dtype <i32 --channels-in-file 2 --rate 1000 --offset 44"},
-        {8, 2, "--dtype <i16"},
+        {16, 3, "--format raw --dtype '<i24' --channels-in-file 2 --rate 1000 --offset 44"},
+        {24, 4, "--format raw --dtype '<i32' --channels-in-file 2 --rate 1000 --offset 44"},
+        {8, 2, "--dtype '<i16'"},
         {16, 7, "convert it to plain samples"},
         {20, 3, NULL},
         {12, 2, NULL},
