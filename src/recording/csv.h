@@ -53,6 +53,7 @@ typedef struct csv {
     char field[FIELD_BYTES];
     size_t field_bytes;
     bool quoted;
+    bool passed_over; /* of a column that is not selected: of any length */
 } csv;
 
 typedef enum ending { END_FIELD, END_LINE, END_FILE } ending;

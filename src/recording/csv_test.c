@@ -81,6 +81,7 @@ static void what_is_read(void **state)
     CHECK("a,b\r\r\n1,2\r\r\n", "a b", 1, 2);                    /* CR LF written as text */
     CHECK("a,b\n\"1\",\"2.5\"\n3,\"4\"\n", "a b", 1, 2.5, 3, 4); /* numbers in quotes */
     CHECK("\"1\",\"2\"\n\"3\",\"4\"\n", "ch0 ch1", 1, 2, 3, 4);
+    CHECK("\"a\";\"b\"\r\n\"1\" ; \" 2 \" \r\n", "a b", 1, 2);
     CHECK("\"1\",\"2\"\n3,4\n", "1 2", 3, 4); /* as weir writes labels */
     CHECK("\"nan\"\n3\n4\n", "nan", 3, 4);
     CHECK("%OpenBCI Raw EXG Data\n%Sample Rate = 100 Hz\n%Board = x, y\na, b\n1, 2\n", "a b", 1, 2);
@@ -252,9 +253,9 @@ static void columns_of_text(void **state)
 {
     (void)state;
     for (int ended = 0; ended < 2; ended++) {
-        char text[128];
+        char text[1024];
         snprintf(text, sizeof text,
-                 "a,note,b,time,when\n1,x,2,0,12:30\n3,,4,0.01,\"12:31, or so\"%s",
+                 "a,note,time,b,when\n1,x,0,2,%0300d\n3,,0.01,4,\"12:31, or so\"%s", 12,
                  ended ? "\n" : "");
         write_file("n.csv", text, strlen(text));
         weir_recording_options options = weir_recording_options_default();

@@ -118,6 +118,9 @@ static bool separates(const csv *in, int byte)
 
 static weir_err keep(weiri_reader *reader, csv *in, int byte)
 {
+    if (in->field_bytes == FIELD_BYTES - 1 && in->passed_over) {
+        return WEIR_OK;
+    }
     if (in->field_bytes == FIELD_BYTES - 1) {
         return weiri_csv_wrong(reader, in, "a field of more than 255 bytes", "a number or a label");
     }
@@ -125,7 +128,8 @@ static weir_err keep(weiri_reader *reader, csv *in, int byte)
     return WEIR_OK;
 }
 
-/* Behind the opening quote up to the closing one; two of them stand for one. */
+/* Behind the opening quote up to the closing one; two of them stand for one. Blanks around are left out, as
+ * without quotes. */
 static weir_err take_quoted(weiri_reader *reader, csv *in)
 {
     for (;;) {
@@ -145,7 +149,7 @@ static weir_err take_quoted(weiri_reader *reader, csv *in)
             }
             in->at++;
         }
-        err = keep(reader, in, byte);
+        err = is_blank(byte) && in->field_bytes == 0 ? WEIR_OK : keep(reader, in, byte);
         if (err != WEIR_OK) {
             return err;
         }
@@ -197,7 +201,7 @@ weir_err weiri_csv_take_field(weiri_reader *reader, csv *in, ending *ret_end)
         }
         first = false;
     }
-    while (!in->quoted && in->field_bytes > 0 && is_blank(in->field[in->field_bytes - 1])) {
+    while (in->field_bytes > 0 && is_blank(in->field[in->field_bytes - 1])) {
         in->field_bytes--;
     }
     in->field[in->field_bytes] = 0;
@@ -369,6 +373,8 @@ weir_err weiri_csv_take_row(weiri_reader *reader, csv *in, double *values, bool 
     uint64_t count = 0;
     for (; ended == END_FIELD; count++) {
         uint64_t line = in->line;
+        bool wanted = count >= in->columns || in->wanted == NULL || in->wanted[count];
+        in->passed_over = !wanted;
         weir_err err = weiri_csv_take_field(reader, in, &ended);
         if (err == WEIR_OK) {
             err = weiri_csv_past_blanks(reader, in, &ended);
@@ -377,7 +383,6 @@ weir_err weiri_csv_take_row(weiri_reader *reader, csv *in, double *values, bool 
             return err;
         }
         double number = NAN;
-        bool wanted = count >= in->columns || in->wanted == NULL || in->wanted[count];
         bool is_number = !wanted || weiri_csv_number(in->field, &number);
         if (ended == END_FILE && (!is_number || (in->field_bytes == 0 && in->columns > 1))) {
             break; /* cut off within a field, or just before one */
