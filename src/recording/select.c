@@ -355,7 +355,8 @@ static weir_dtype choose_dtype(const weiri_reader *reader)
             reader->channels ? &reader->channels[channel_at(reader, i)].scale : &plain;
         scale = scale->denom == 0 ? &plain : scale;
         bool same = scale->numer == scale->denom && scale->base == 0 && scale->offset == 0;
-        if (!weiri_scale_fits_f32(scale, reader->stored) && !(coding == WEIRI_CODING_F32 && same)) {
+        if (!weiri_scale_fits_f32(scale, reader->stored) &&
+            !(same && (coding == WEIRI_CODING_F32 || coding == WEIRI_CODING_F16))) {
             narrow = false;
         }
         if (reader->channels == NULL) {
