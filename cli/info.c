@@ -222,6 +222,19 @@ static void print_segments(const weir_source_info *info)
 
 #define EVENTS_SHOWN 3
 
+/* On one line: line ends and tabs, which annotations may have, as \n, \r and \t. */
+static void put_lines(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        const char *at = strchr("\n\r\t", *text);
+        char one[2] = {*text, '\0'};
+        if (at != NULL)
+            printf("\\%c", "nrt"[at - "\n\r\t"]);
+        else
+            cli_put_clean(stdout, one);
+    }
+}
+
 /* "5: 0 s start, 0.1344 s type A, ...": none where the recording states none. */
 static void print_annotations(const weir_source_info *info)
 {
@@ -232,9 +245,13 @@ static void print_annotations(const weir_source_info *info)
     printf("%llu", (unsigned long long)count);
     for (size_t i = 0; i < info->annotation_count && i < EVENTS_SHOWN; i++) {
         printf("%s %.6g s ", i == 0 ? ":" : ",", (double)info->annotations[i].onset_ns * 1e-9);
-        cli_put_clean(stdout, info->annotations[i].text);
+        put_lines(info->annotations[i].text);
     }
-    printf("%s\n", count > EVENTS_SHOWN ? ", ..." : "");
+    printf("%s", count > EVENTS_SHOWN ? ", ..." : "");
+    if (info->annotations_left_out > 0)
+        printf(" (the first %zu are kept, %llu left out)", info->annotation_count,
+               (unsigned long long)info->annotations_left_out);
+    putchar('\n');
 }
 
 static void info_print(const char *path, const weir_source_info *info)

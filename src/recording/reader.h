@@ -26,10 +26,19 @@ static inline uint64_t weiri_little(const unsigned char *from, size_t bytes)
     return value;
 }
 
+/* a + b, at most INT64_MAX and at least -INT64_MAX: times from a file may be beyond 292 years in ns. */
+static inline int64_t weiri_ns_add(int64_t a, int64_t b)
+{
+    int64_t sum = 0;
+    return __builtin_add_overflow(a, b, &sum) || sum == INT64_MIN ? (a < 0 ? -INT64_MAX : INT64_MAX)
+                                                                  : sum;
+}
+
 #define WEIRI_MAX_CHANNELS    (1u << 20) /* of a file; a header that claims more is malformed */
 #define WEIRI_MAX_SEGMENTS    64         /* entries of info.segments; the rest is counted */
 #define WEIRI_BLOCK_BYTES     (256u * 1024u)
 #define WEIRI_MAX_ANNOTATIONS 1024 /* of info.annotations; the rest is counted (M6) */
+#define WEIRI_NOTE_BYTES      400  /* of an annotation's text; a longer one is cut */
 
 /* ---- input.c: bytes of a file or a pipe ------------------------------------------------------- */
 
@@ -107,6 +116,10 @@ typedef struct weiri_channel {
     double rate_hz;
     weiri_scale scale;
     uint64_t place; /* the format's own */
+    /* Why no values can be read of it, "offset N: ...", or NULL. It is an error only where the channel is
+     * selected; where only its scale is wrong, not for stored counts. */
+    const char *flaw;
+    bool flaw_of_scale;
 } weiri_channel;
 
 struct weiri_format_ops;
@@ -233,7 +246,14 @@ weir_err weiri_reader_charge(weiri_reader *reader, uint64_t bytes);
 weir_err
 weiri_reader_text(weiri_reader *reader, const char *bytes, size_t count, const char **ret_text);
 
+/* The same, with tabs and line ends within it kept (an annotation may have them). */
+weir_err
+weiri_reader_lines(weiri_reader *reader, const char *bytes, size_t count, const char **ret_text);
+
 bool weiri_is_utf8(const char *bytes, size_t count);
+
+/* Whether there is such a day, months from 1 (Gregorian). */
+bool weiri_is_date(int year, int month, int day);
 
 /* layout(): an event, once the first segment is said: kept where it touches the selection's window, while
  * there is room; a text is cut where it is very long. duration_ns -1 = not stated. */

@@ -199,7 +199,7 @@ static void read_annotations(weiri_reader *reader, const json_t *root)
         weir_annotation *event = &events[reader->side_event_count];
         if (!json_is_number(json_array_get(item, 0)) || !(fabs(onset_s) < 9e9) ||
             !(duration_s >= 0 && duration_s < 9e9) || text == NULL ||
-            weiri_reader_text(reader, text, strlen(text), &event->text) != WEIR_OK) {
+            weiri_reader_lines(reader, text, strlen(text), &event->text) != WEIR_OK) {
             weiri_notice(&reader->notices,
                          "%.100s.json: annotation %zu is no [s, s, text]; left out", reader->path,
                          i);
