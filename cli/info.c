@@ -86,7 +86,7 @@ static json_t *info_json(const weir_source_info *info)
     for (size_t i = 0; i < info->segment_count; i++) {
         json_t *row = json_object();
         json_object_set_new(row, "start_s",
-                            cli_json_real((double)info->segments[i].start_ns * 1e-9));
+                            cli_json_real((double)info->segments[i].start_ns / 1e9));
         json_object_set_new(row, "frames", cli_json_count(info->segments[i].frames));
         json_array_append_new(segments, row);
     }

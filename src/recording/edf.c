@@ -160,7 +160,7 @@ flaw(weiri_reader *reader, signal *s, bool of_scale, uint64_t at, const char *fo
 static weir_err
 flaw(weiri_reader *reader, signal *s, bool of_scale, uint64_t at, const char *format, ...)
 {
-    char why[160], text[200];
+    char why[192], text[224];
     if (s->channel.flaw && (of_scale || !s->channel.flaw_of_scale)) {
         return WEIR_OK;
     }
@@ -198,19 +198,19 @@ static weir_err take_field(weiri_reader *reader,
             s->samples != floor(s->samples)) {
             return weiri_malformed(
                 reader, at,
-                "found \"%.8s\", expected a number of samples a record: signal %u (%.16s)", field,
+                "found \"%.8s\", expected a number of samples a record: signal %u (%.32s)", field,
                 i, s->channel.label);
         }
         return s->samples > 0 ? WEIR_OK
                               : flaw(reader, s, false, at,
-                                     "found \"0\", expected samples in a record: signal %u (%.16s)",
+                                     "found \"0\", expected samples in a record: signal %u (%.32s)",
                                      i, s->channel.label);
     default:
         /* Writers leave these of annotations as they please. */
         return s->notes || read_number(field, width, numbers[number - 2])
                    ? WEIR_OK
                    : flaw(reader, s, true, at,
-                          "found \"%.8s\", expected a number: %s of signal %u (%.16s)", field,
+                          "found \"%.8s\", expected a number: %s of signal %u (%.32s)", field,
                           names[number - 2], i, s->channel.label);
     }
 }
@@ -258,7 +258,7 @@ static weir_err set_scale(weiri_reader *reader, const edf *e, signal *s, uint32_
     double rate_hz = s->samples / e->duration_s;
     if (!(rate_hz >= 1e-6 && rate_hz <= 1e9)) {
         return flaw(reader, s, false, DURATION_AT,
-                    "%.0f samples in a record of %g s are no rate: signal %u (%.16s)", s->samples,
+                    "%.0f samples in a record of %g s are no rate: signal %u (%.32s)", s->samples,
                     e->duration_s, i, channel->label);
     }
     double round_hz = nearbyint(rate_hz);
@@ -269,12 +269,12 @@ static weir_err set_scale(weiri_reader *reader, const edf *e, signal *s, uint32_
     }
     if (s->digital_min == s->digital_max) {
         return flaw(reader, s, true, EDF_HEAD + 120ull * e->signals + 8ull * i,
-                    "signal %u (%.16s): digital minimum and maximum are both %g", i, channel->label,
+                    "signal %u (%.32s): digital minimum and maximum are both %g", i, channel->label,
                     s->digital_min);
     }
     if (s->physical_min == s->physical_max) {
         weiri_notice(&reader->notices,
-                     "%.16s: physical minimum and maximum are both %g; counts are delivered",
+                     "%.32s: physical minimum and maximum are both %g; counts are delivered",
                      channel->label, s->physical_min);
         channel->unit = "";
         return WEIR_OK;
@@ -286,7 +286,7 @@ static weir_err set_scale(weiri_reader *reader, const edf *e, signal *s, uint32_
     return is_finite(&channel->scale, e->bdf)
                ? WEIR_OK
                : flaw(reader, s, true, EDF_HEAD + 104ull * e->signals + 8ull * i,
-                      "signal %u (%.16s): values of a range from %g to %g overflow", i,
+                      "signal %u (%.32s): values of a range from %g to %g overflow", i,
                       channel->label, s->physical_min, s->physical_max);
 }
 

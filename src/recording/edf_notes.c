@@ -216,7 +216,9 @@ weir_err weiri_edf_notes_open(weiri_reader *reader)
                                e->head + 192);
     }
     if (e->note_count && reader->input.pipe) {
-        weiri_notice(&reader->notices, "annotations are not read from a pipe");
+        weiri_notice(&reader->notices,
+                     "annotations are not read from a pipe, nor are gaps, which the onsets of "
+                     "records tell");
     }
     if (e->note_count == 0 || reader->input.pipe || e->records < 1) {
         return WEIR_OK;

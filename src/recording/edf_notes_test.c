@@ -53,6 +53,7 @@ static void check_gaps(const char *path,
         assert_ok(read_source(source, seed == 3 ? 7 : 64, seed, &all));
         assert_int_equal(all.frames, frames);
         assert_int_equal(all.segments, count);
+        assert_int_equal(all.last_frames, lengths[count - 1]);
         for (uint64_t t = 0; t < frames; t++) {
             assert_true(all.values[t * all.columns] == count_of(0, first_frame + (int)t));
         }

@@ -241,7 +241,9 @@ static void wrong_and_refused(void **state)
         case 5:
             m.range[1][2] = "-1e308";
             m.range[1][3] = "1e308";
-            said = "signal 1 (Fp2): values of a range from 100 to -100 overflow";
+            m.range[1][0] = "0";
+            m.range[1][1] = "0.1";
+            said = "signal 1 (Fp2): values of a range from 0 to 0.1 overflow";
             break;
         case 6:
             m.records = "many";

@@ -184,7 +184,7 @@ static weir_err read_channel(weiri_reader *reader, uint64_t i)
     double low = short_at(ext + 22), high = short_at(ext + 24);
     double from = short_at(ext + 26), to = short_at(ext + 28);
     if (low == high || from == to) {
-        weiri_notice(&reader->notices, "%.16s: a scale of %g..%g to %g..%g; counts are delivered",
+        weiri_notice(&reader->notices, "%.32s: a scale of %g..%g to %g..%g; counts are delivered",
                      channel->label, low, high, from, to);
         channel->unit = "";
     } else if (low == -high && from == -to) {
