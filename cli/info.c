@@ -207,8 +207,9 @@ static void print_segments(const weir_source_info *info)
     size_t back = 0;
     for (size_t i = 1; i < info->segment_count; i++) {
         const weir_segment *before = &info->segments[i - 1];
-        double gap_s = (double)(info->segments[i].start_ns - before->start_ns) * 1e-9 -
-                       cli_seconds(before->frames, info->spec.rate_hz);
+        /* Starts may be further apart than 63 bits of ns reach. */
+        long double apart_ns = (long double)info->segments[i].start_ns - before->start_ns;
+        double gap_s = (double)apart_ns * 1e-9 - cli_seconds(before->frames, info->spec.rate_hz);
         longest_s = gap_s > longest_s ? gap_s : longest_s;
         back += gap_s < -NOTHING_S;
     }
