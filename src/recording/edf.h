@@ -46,7 +46,6 @@ typedef struct edf_note {
     int64_t onset_ns, duration_ns; /* duration -1 = not stated */
     const char *text;
     size_t bytes;
-    bool first; /* of its list */
 } edf_note;
 
 typedef struct edf_note_walk {

@@ -95,7 +95,7 @@ static bool read_ns(const char *at, const char *end, int64_t *ret_ns)
 /* "+567.25", "-1" and, after 0x15, a duration: up to the first 0x14, of a list that ends at `stop`. */
 static bool read_times(edf_note_walk *walk, const char *stop)
 {
-    edf_note note = {.duration_ns = -1, .first = true};
+    edf_note note = {.duration_ns = -1};
     const char *end = memchr(walk->at, 0x14, (size_t)(stop - walk->at));
     if (end == NULL) {
         return false;
@@ -144,7 +144,6 @@ bool weiri_edf_note_next(edf_note_walk *walk, edf_note *ret)
         *ret = walk->note;
         ret->text = walk->at;
         ret->bytes = (size_t)((behind ? behind : stop) - walk->at);
-        walk->note.first = false;
         walk->at = behind ? behind + 1 : stop;
         return true;
     }
