@@ -184,8 +184,7 @@ static void init(weiri_unit *unit)
 
 /* ---- one set --------------------------------------------------------------------------------- */
 
-/* N / (N - 1) turns x - mean of all into x - mean of the others. The reference implementation
- * does the same to the median, and so does this (S2). */
+/* N / (N - 1) turns x - mean of all into x - mean of the others. */
 static double gain_of(const reference_settings *settings, size_t good)
 {
     return settings->include_current ? 1.0 : (double)good / (double)(good - 1);
@@ -211,15 +210,12 @@ static double gain_of(const reference_settings *settings, size_t good)
         return clean ? count : good;                                                               \
     }                                                                                              \
                                                                                                    \
-    /* (x - reference) * gain as the kernel does it; NaN where x is missing. */                    \
-    static void subtract_##type_name(const type *in, type *out, const uint32_t *members,           \
-                                     size_t count, bool clean, type reference, type gain)          \
+    /* As the kernel does it; NaN where x is missing. */                                           \
+    static type moved_##type_name(type x, const weiri_shift *shift)                                \
     {                                                                                              \
-        for (size_t i = 0; i < count; i++) {                                                       \
-            type x = in[members[i]];                                                               \
-            bool finite = clean || isfinite(x);                                                    \
-            out[members[i]] = finite ? (x - reference) * gain : (type)NAN;                         \
-        }                                                                                          \
+        type pivot = (type)shift->pivot;                                                           \
+        double less = x < pivot ? shift->below : x > pivot ? shift->above : shift->less;           \
+        return isfinite(x) ? (x - (type)less) * (type)shift->gain : (type)NAN;                     \
     }
 
 GATHER(f32, float)
@@ -239,33 +235,41 @@ static void count_missing(weiri_unit *unit, const uint32_t *members, size_t coun
 }
 
 /* What a set is moved by in one frame. On its own a channel has no others, and stays as it is. */
+#define SHIFT_OF(type_name, type)                                                                  \
+    static weiri_shift shift_of_##type_name(const reference_settings *settings,                    \
+                                            const reference_state *state, const uint32_t *members, \
+                                            size_t count, bool clean, const type *in)              \
+    {                                                                                              \
+        const weiri_kernels *kernels = weiri_kernels_get();                                        \
+        bool mean = settings->mode == MEAN;                                                        \
+        weiri_shift shift = {.less = 0.0, .gain = 1.0, .clean = clean};                            \
+        size_t good = gather_##type_name(in, members, count, clean, mean, state->values);          \
+        if (good < (settings->include_current ? 1u : 2u)) {                                        \
+            return shift;                                                                          \
+        }                                                                                          \
+        if (mean) {                                                                                \
+            shift.less = (double)(kernels->sum_##type_name(state->values, count) / (type)good);    \
+            shift.gain = gain_of(settings, good);                                                  \
+        } else if (settings->include_current) {                                                    \
+            shift.less = (double)kernels->median_##type_name(state->values, good, state->scratch); \
+        } else {                                                                                   \
+            shift = (weiri_shift){.gain = 1.0, .split = clean};                                    \
+            kernels->medians_of_others_##type_name(state->values, good, state->scratch, &shift);   \
+            return shift;                                                                          \
+        }                                                                                          \
+        shift.below = shift.above = shift.less;                                                    \
+        return shift;                                                                              \
+    }
+
+SHIFT_OF(f32, float)
+SHIFT_OF(f64, double)
+
 static weiri_shift
 shift_of(weiri_unit *unit, const uint32_t *members, size_t count, bool clean, const void *in)
 {
-    const weiri_kernels *kernels = weiri_kernels_get();
-    const reference_settings *settings = unit->settings;
-    const reference_state *state = unit->state;
-    bool mean = settings->mode == MEAN;
-    size_t least = settings->include_current ? 1 : 2;
-    weiri_shift shift = {.less = 0.0, .gain = 1.0, .clean = clean};
-    if (unit->in->dtype == WEIR_F32) {
-        float *values = state->values;
-        size_t good = gather_f32(in, members, count, clean, mean, values);
-        if (good >= least) {
-            shift.less = (double)(mean ? kernels->sum_f32(values, count) / (float)good
-                                       : kernels->median_f32(values, good, state->scratch));
-            shift.gain = gain_of(settings, good);
-        }
-    } else {
-        double *values = state->values;
-        size_t good = gather_f64(in, members, count, clean, mean, values);
-        if (good >= least) {
-            shift.less = mean ? kernels->sum_f64(values, count) / (double)good
-                              : kernels->median_f64(values, good, state->scratch);
-            shift.gain = gain_of(settings, good);
-        }
-    }
-    return shift;
+    return unit->in->dtype == WEIR_F32
+               ? shift_of_f32(unit->settings, unit->state, members, count, clean, in)
+               : shift_of_f64(unit->settings, unit->state, members, count, clean, in);
 }
 
 /* Moves a set, or what is in none; in may be out. */
@@ -276,13 +280,16 @@ static void move_members(weiri_unit *unit,
                          const void *in,
                          void *out)
 {
-    if (!shift.clean) {
+    if (!shift.clean && !shift.split) {
         count_missing(unit, members, count, in);
     }
-    if (unit->in->dtype == WEIR_F32) {
-        subtract_f32(in, out, members, count, shift.clean, (float)shift.less, (float)shift.gain);
-    } else {
-        subtract_f64(in, out, members, count, shift.clean, shift.less, shift.gain);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = members[i];
+        if (unit->in->dtype == WEIR_F32) {
+            ((float *)out)[at] = moved_f32(((const float *)in)[at], &shift);
+        } else {
+            ((double *)out)[at] = moved_f64(((const double *)in)[at], &shift);
+        }
     }
 }
 
@@ -369,11 +376,9 @@ static void move_row(
             unit->missing[(column + i) / state->inner % state->channels]++;
         }
         if (f32) {
-            float moved = (((const float *)in)[i] - (float)shift.less) * (float)shift.gain;
-            ((float *)out)[i] = finite ? moved : NAN;
+            ((float *)out)[i] = moved_f32(((const float *)in)[i], &shift);
         } else {
-            double moved = (((const double *)in)[i] - shift.less) * shift.gain;
-            ((double *)out)[i] = finite ? moved : (double)NAN;
+            ((double *)out)[i] = moved_f64(((const double *)in)[i], &shift);
         }
     }
 }
@@ -401,7 +406,13 @@ static void move_rows(weiri_unit *unit,
                                         columns, shifts + row)
                    : kernels->shift_f64((const void *)from, stride / value, (void *)to, rows - row,
                                         columns, shifts + row);
-        if (row < rows) {
+        if (row < rows && shifts[row].split) {
+            from = (const unsigned char *)in + row * stride;
+            to = (unsigned char *)out + row * bytes;
+            unit->in->dtype == WEIR_F32
+                ? kernels->shift_others_f32((const void *)from, (void *)to, columns, shifts + row)
+                : kernels->shift_others_f64((const void *)from, (void *)to, columns, shifts + row);
+        } else if (row < rows) {
             size_t set = (first + row) % state->sets;
             move_row(unit, (const unsigned char *)in + row * stride,
                      (unsigned char *)out + row * bytes, columns, set * state->row + column,
@@ -473,7 +484,9 @@ static const weir_setting table[] = {
      .type = WEIR_SETTING_BOOL,
      .preset = "true",
      .offset = offsetof(reference_settings, include_current),
-     .help = "false: a channel is not in its own reference"},
+     .help =
+         "false: a channel is not in its own reference: it is the mean or median of the others "
+         "(ezmsg-sigproc's median without the channel differs: (x - median of all) N / (N - 1))"},
     {.name = "channel_groups",
      .type = WEIR_SETTING_ANY,
      .preset = "null",
