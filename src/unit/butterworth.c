@@ -3,6 +3,7 @@
  * butterworth.c: Butterworth filters: low-pass, high-pass, band-pass, band-stop.
  */
 #include <math.h>
+#include <stdio.h>
 
 #include "unit/elementwise.h"
 #include "unit/sos.h"
@@ -54,6 +55,39 @@ check_edge(const butterworth_settings *settings, const char *name, double freque
     return WEIR_OK;
 }
 
+/* The response may be off by so much, relative to it: more than any use notices, and far below what a rounded
+ * pole does soon after. */
+#define ERROR_MOST 0.01
+
+/* The sections of settings that are in range; how far they are from the design. */
+static double
+design(const butterworth_settings *settings, double rate_hz, weiri_sos_params *ret_sections)
+{
+    filter wanted = filter_of(settings, rate_hz);
+    weiri_zpk prototype = weiri_butterworth_prototype((int)settings->order);
+    weiri_design_sections(&prototype, wanted.band, wanted.low, wanted.high, ret_sections);
+    return weiri_design_error(&prototype, wanted.band, wanted.low, wanted.high, ret_sections);
+}
+
+/* S8: an edge so near 0 Hz or the Nyquist frequency that float64 does not hold the poles' distance from it. */
+static weir_err check_design(const butterworth_settings *settings, double rate_hz, double error)
+{
+    if (error <= ERROR_MOST) {
+        return WEIR_OK;
+    }
+    const char *name = isnan(settings->cuton) ? "cutoff" : "cuton";
+    double edge_hz = isnan(settings->cuton) ? settings->cutoff : settings->cuton;
+    char how[64] = "it would not be stable";
+    if (isfinite(error)) {
+        snprintf(how, sizeof how, "its response would be off by %.2g %%", 100.0 * error);
+    }
+    return weiri_fail(
+        WEIR_E_CHAIN,
+        "%s: float64 cannot hold a filter of order %d with an edge at %.15g%s for %.15g "
+        "Hz: %s; lower the rate before it (downsample), or the order",
+        name, (int)settings->order, edge_hz, settings->wn_hz ? " Hz" : "", rate_hz, how);
+}
+
 static weir_err plan(const void *settings, weiri_unit_plan *plan)
 {
     const butterworth_settings *given = settings;
@@ -80,10 +114,9 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
                          given->cutoff, given->wn_hz ? " Hz" : "");
     }
     if (err == WEIR_OK) {
-        weiri_band band = filter_of(given, rate_hz).band;
-        size_t order = (size_t)given->order;
-        plan->state_bytes = weiri_sos_bytes(
-            plan->in, band == WEIRI_LOWPASS || band == WEIRI_HIGHPASS ? (order + 1) / 2 : order);
+        weiri_sos_params sections;
+        err = check_design(given, rate_hz, design(given, rate_hz, &sections));
+        plan->state_bytes = weiri_sos_bytes(plan->in, sections.sections);
     }
     return err;
 }
@@ -94,10 +127,8 @@ static void init(weiri_unit *unit)
     if (settings->order == 0) {
         return;
     }
-    filter wanted = filter_of(settings, unit->in->rate_hz);
-    weiri_zpk prototype = weiri_butterworth_prototype((int)settings->order);
     weiri_sos_params sections;
-    weiri_design_sections(&prototype, wanted.band, wanted.low, wanted.high, &sections);
+    (void)design(settings, unit->in->rate_hz, &sections);
     weiri_sos_init(unit, &sections);
 }
 
