@@ -128,8 +128,11 @@ static weir_err plan_aggregate(const void *settings, weiri_unit_plan *plan)
     size_t after = in->dim_count - (size_t)dim - 1;
     memmove(&out->dims[dim], &out->dims[dim + 1], after * sizeof out->dims[0]);
     out->dim_count--;
-    if (!weiri_operation_keeps_unit(set->operation)) {
-        out->units = NULL; /* a coordinate or an integral is not in the channels' unit */
+    const weir_axis *axis = &in->dims[dim];
+    const char *unit = axis->labels != NULL || axis->unit == NULL ? "" : axis->unit;
+    err = weiri_reduce_units(plan, &set->operation, 1, unit, unit);
+    if (err != WEIR_OK) {
+        return err;
     }
     weiri_carver carver = {.base = NULL, .used = 0};
     (void)place(&what, &carver);

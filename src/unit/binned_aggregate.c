@@ -164,10 +164,10 @@ static weir_err plan_binned(const void *settings, weiri_unit_plan *plan)
     if (err != WEIR_OK) {
         return err;
     }
-    for (size_t i = 0; i < set->operations.count; i++) {
-        if (!weiri_operation_keeps_unit(set->operations.of.choices[i])) {
-            plan->out.units = NULL; /* an index or an integral is not in the channels' unit */
-        }
+    err = weiri_reduce_units(plan, set->operations.of.choices, set->operations.count, "",
+                             in->dims[0].unit); /* argmin, argmax: a number of frames */
+    if (err != WEIR_OK) {
+        return err;
     }
     plan->frames_per_output = (double)length.over / (double)length.under;
     weiri_carver carver = {.base = NULL, .used = 0};

@@ -17,11 +17,10 @@ typedef struct log_settings {
 static weir_err plan(const void *settings, weiri_unit_plan *plan)
 {
     const log_settings *given = settings;
-    (void)plan;
     if (given->base == 1.0) {
         return weiri_fail(WEIR_E_CHAIN, "base: 1 has no logarithm");
     }
-    return WEIR_OK;
+    return weiri_units_follow(plan, 0.0, "");
 }
 
 static void compute(const weiri_unit *unit, const void *in, void *out, size_t first, size_t count)

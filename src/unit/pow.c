@@ -12,9 +12,8 @@ typedef struct pow_settings {
 
 static weir_err plan(const void *settings, weiri_unit_plan *plan)
 {
-    (void)settings;
-    (void)plan;
-    return WEIR_OK;
+    double exponent = ((const pow_settings *)settings)->exponent;
+    return exponent == 1.0 ? WEIR_OK : weiri_units_follow(plan, exponent, "");
 }
 
 static void compute(const weiri_unit *unit, const void *in, void *out, size_t first, size_t count)

@@ -54,10 +54,30 @@ static bool ignores_missing(int operation)
     return operation >= WEIRI_NANMAX && operation <= WEIRI_NANSUM;
 }
 
-bool weiri_operation_keeps_unit(int operation)
+static bool keeps_unit(int operation)
 {
-    kind k = kind_of(operation);
-    return k != KIND_WHERE && k != KIND_AREA;
+    return kind_of(operation) != KIND_WHERE && kind_of(operation) != KIND_AREA;
+}
+
+weir_err weiri_reduce_units(weiri_unit_plan *plan,
+                            const int *operations,
+                            size_t count,
+                            const char *axis_unit,
+                            const char *spacing_unit)
+{
+    bool keeps = keeps_unit(operations[0]);
+    for (size_t i = 1; i < count; i++) {
+        if (keeps != keeps_unit(operations[i]) ||
+            (!keeps && kind_of(operations[i]) != kind_of(operations[0]))) {
+            plan->out.units = NULL;
+            return WEIR_OK;
+        }
+    }
+    if (keeps) {
+        return WEIR_OK;
+    }
+    return kind_of(operations[0]) == KIND_WHERE ? weiri_units_follow(plan, 0.0, axis_unit)
+                                                : weiri_units_follow(plan, 1.0, spacing_unit);
 }
 
 weir_err weiri_reduce_check(const weiri_reduce_what *what, const char *setting)

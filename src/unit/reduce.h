@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * reduce.h: the aggregations (DESIGN 7) of a run of frames, one value a column and operation: for bins
- * over time and for inner dimensions. Streams: only a median keeps samples. Knows nothing of units,
- * axes or time.
+ * over time and for inner dimensions. Streams: only a median keeps samples. Knows nothing of axes or
+ * time.
  */
 #ifndef WEIRI_REDUCE_H
 #define WEIRI_REDUCE_H
@@ -36,8 +36,13 @@ typedef enum weiri_operation {
 /* For a settings table: a setting's value is a weiri_operation. */
 extern const weir_choice weiri_operations[];
 
-/* Whether a result has the unit of the samples. */
-bool weiri_operation_keeps_unit(int operation);
+/* Physical units of the results: the samples'; `axis_unit` ("" = a number) for argmin and argmax, the product of
+ * both for trapezoid, over an axis in `spacing_unit`; not known where operations in a list differ. */
+weir_err weiri_reduce_units(weiri_unit_plan *plan,
+                            const int *operations,
+                            size_t count,
+                            const char *axis_unit,
+                            const char *spacing_unit);
 
 /* What is to be reduced, and how. */
 typedef struct weiri_reduce_what {
