@@ -72,10 +72,12 @@ static bool has_median(const weiri_reduce_what *what)
     return false;
 }
 
-bool weiri_operation_keeps_unit(int number)
+weiri_unit_of weiri_operation_unit(int number)
 {
     kind k = operations[number].kind;
-    return k != KIND_WHERE && k != KIND_AREA;
+    return k == KIND_WHERE  ? WEIRI_UNIT_OF_AXIS
+           : k == KIND_AREA ? WEIRI_UNIT_OF_BOTH
+                            : WEIRI_UNIT_OF_SAMPLES;
 }
 
 weir_err weiri_reduce_check(const weiri_reduce_what *what, const char *setting)

@@ -37,8 +37,13 @@ typedef enum weiri_operation {
 /* For a settings table: a setting's value is a weiri_operation. */
 extern const weir_choice weiri_operations[];
 
-/* Whether a result has the physical unit of the samples. */
-bool weiri_operation_keeps_unit(int operation);
+/* What physical unit a result has: the samples', the axis's (argmin, argmax), or the product of both. */
+typedef enum weiri_unit_of {
+    WEIRI_UNIT_OF_SAMPLES,
+    WEIRI_UNIT_OF_AXIS,
+    WEIRI_UNIT_OF_BOTH
+} weiri_unit_of;
+weiri_unit_of weiri_operation_unit(int operation);
 
 /* What is to be reduced, and how. */
 typedef struct weiri_reduce_what {

@@ -175,8 +175,11 @@ static weir_err plan_aggregate(const void *settings, weiri_unit_plan *plan)
     size_t after = in->dim_count - (size_t)dim - 1;
     memmove(&out->dims[dim], &out->dims[dim + 1], after * sizeof out->dims[0]);
     out->dim_count--;
-    if (!weiri_operation_keeps_unit(set->operation)) {
-        out->units = NULL; /* a coordinate or an integral is not in the channels' unit */
+    const weir_axis *axis = &in->dims[dim];
+    const char *unit = axis->labels != NULL || axis->unit == NULL ? "" : axis->unit;
+    err = weiri_units_reduced(plan, &set->operation, 1, unit, unit);
+    if (err != WEIR_OK) {
+        return err;
     }
     plan->columnwise = strcmp(set->axis, "ch") != 0;
     plan->constant_bytes = sizeof a;

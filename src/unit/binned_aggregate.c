@@ -197,10 +197,10 @@ static weir_err plan_binned(const void *settings, weiri_unit_plan *plan)
     if (err != WEIR_OK) {
         return err;
     }
-    for (size_t i = 0; i < set->operations.count; i++) {
-        if (!weiri_operation_keeps_unit(set->operations.of.choices[i])) {
-            plan->out.units = NULL; /* an index or an integral is not in the channels' unit */
-        }
+    err = weiri_units_reduced(plan, set->operations.of.choices, set->operations.count, "",
+                              in->dims[0].unit); /* argmin, argmax: a number of frames */
+    if (err != WEIR_OK) {
+        return err;
     }
     plan->due = (weiri_due){.p = sizes.length.over,
                             .q = sizes.length.under,

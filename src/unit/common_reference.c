@@ -191,8 +191,7 @@ static void prepare(const void *settings, const weiri_unit_plan *plan, void *mem
 
 /* ---- one set --------------------------------------------------------------------------------- */
 
-/* N / (N - 1) turns x - mean of all into x - mean of the others. The reference implementation
- * does the same to the median, and so does this (S2). */
+/* N / (N - 1) turns x - mean of all into x - mean of the others. */
 static double gain_of(const reference_constants *constants, size_t good)
 {
     return constants->include_current ? 1.0 : (double)good / (double)(good - 1);
@@ -218,15 +217,12 @@ static double gain_of(const reference_constants *constants, size_t good)
         return clean ? count : good;                                                               \
     }                                                                                              \
                                                                                                    \
-    /* (x - reference) * gain as the kernel does it; NaN where x is missing. */                    \
-    static void subtract_##type_name(const type *in, type *out, const uint32_t *members,           \
-                                     size_t count, bool clean, type reference, type gain)          \
+    /* As the kernel does it; NaN where x is missing. */                                           \
+    static type moved_##type_name(type x, const weiri_shift *shift)                                \
     {                                                                                              \
-        for (size_t i = 0; i < count; i++) {                                                       \
-            type x = in[members[i]];                                                               \
-            bool finite = clean || isfinite(x);                                                    \
-            out[members[i]] = finite ? (x - reference) * gain : (type)NAN;                         \
-        }                                                                                          \
+        type pivot = (type)shift->pivot;                                                           \
+        double less = x < pivot ? shift->below : x > pivot ? shift->above : shift->less;           \
+        return isfinite(x) ? (x - (type)less) * (type)shift->gain : (type)NAN;                     \
     }
 
 GATHER(f32, float)
@@ -245,32 +241,40 @@ static void count_missing(const call *r, const uint32_t *members, size_t count, 
 }
 
 /* What is subtracted from a set in one frame. A single channel has no others, and stays as it is. */
+#define SHIFT_OF(type_name, type)                                                                  \
+    static weiri_shift shift_of_##type_name(const call *r, const uint32_t *members, size_t count,  \
+                                            bool clean, const type *in)                            \
+    {                                                                                              \
+        const weiri_kernels *kernels = weiri_kernels_get();                                        \
+        const reference_constants *constants = r->constants;                                       \
+        bool mean = constants->mode == MEAN;                                                       \
+        weiri_shift shift = {.less = 0.0, .gain = 1.0, .clean = clean};                            \
+        size_t good = gather_##type_name(in, members, count, clean, mean, r->values);              \
+        if (good < (constants->include_current ? 1u : 2u)) {                                       \
+            return shift;                                                                          \
+        }                                                                                          \
+        if (mean) {                                                                                \
+            shift.less = (double)(kernels->sum_##type_name(r->values, count) / (type)good);        \
+            shift.gain = gain_of(constants, good);                                                 \
+        } else if (constants->include_current) {                                                   \
+            shift.less = (double)kernels->median_##type_name(r->values, good, r->scratch);         \
+        } else {                                                                                   \
+            shift = (weiri_shift){.gain = 1.0, .split = clean};                                    \
+            kernels->medians_of_others_##type_name(r->values, good, r->scratch, &shift);           \
+            return shift;                                                                          \
+        }                                                                                          \
+        shift.below = shift.above = shift.less;                                                    \
+        return shift;                                                                              \
+    }
+
+SHIFT_OF(f32, float)
+SHIFT_OF(f64, double)
+
 static weiri_shift
 shift_of(const call *r, const uint32_t *members, size_t count, bool clean, const void *in)
 {
-    const weiri_kernels *kernels = weiri_kernels_get();
-    const reference_constants *constants = r->constants;
-    bool mean = constants->mode == MEAN;
-    size_t least = constants->include_current ? 1 : 2;
-    weiri_shift shift = {.less = 0.0, .gain = 1.0, .clean = clean};
-    if (r->f32) {
-        float *values = r->values;
-        size_t good = gather_f32(in, members, count, clean, mean, values);
-        if (good >= least) {
-            shift.less = (double)(mean ? kernels->sum_f32(values, count) / (float)good
-                                       : kernels->median_f32(values, good, r->scratch));
-            shift.gain = gain_of(constants, good);
-        }
-    } else {
-        double *values = r->values;
-        size_t good = gather_f64(in, members, count, clean, mean, values);
-        if (good >= least) {
-            shift.less = mean ? kernels->sum_f64(values, count) / (double)good
-                              : kernels->median_f64(values, good, r->scratch);
-            shift.gain = gain_of(constants, good);
-        }
-    }
-    return shift;
+    return r->f32 ? shift_of_f32(r, members, count, clean, in)
+                  : shift_of_f64(r, members, count, clean, in);
 }
 
 /* Moves a set, or the columns in none; in may be out. */
@@ -281,13 +285,16 @@ static void move_members(const call *r,
                          const void *in,
                          void *out)
 {
-    if (!shift.clean) {
+    if (!shift.clean && !shift.split) {
         count_missing(r, members, count, in);
     }
-    if (r->f32) {
-        subtract_f32(in, out, members, count, shift.clean, (float)shift.less, (float)shift.gain);
-    } else {
-        subtract_f64(in, out, members, count, shift.clean, shift.less, shift.gain);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = members[i];
+        if (r->f32) {
+            ((float *)out)[at] = moved_f32(((const float *)in)[at], &shift);
+        } else {
+            ((double *)out)[at] = moved_f64(((const double *)in)[at], &shift);
+        }
     }
 }
 
@@ -333,11 +340,8 @@ static void row_means(const call *r, const void *in, size_t rows, double *ret_me
 }
 
 /* What is subtracted from some rows, at most ROWS; `first`: number of the first of them. */
-static void row_shifts(const call *r,
-                       const unsigned char *from,
-                       size_t first,
-                       size_t rows,
-                       weiri_shift *ret_shifts)
+static void row_shifts(
+    const call *r, const unsigned char *from, size_t first, size_t rows, weiri_shift *ret_shifts)
 {
     const weiri_kernels *kernels = weiri_kernels_get();
     const reference_constants *constants = r->constants;
@@ -364,8 +368,7 @@ static void row_shifts(const call *r,
 }
 
 /* A row in which something is missing, or may be; `column`: of its first value. */
-static void
-move_row(const call *r, const void *in, void *out, size_t column, weiri_shift shift)
+static void move_row(const call *r, const void *in, void *out, size_t column, weiri_shift shift)
 {
     const reference_constants *constants = r->constants;
     for (size_t i = 0; i < constants->row; i++) {
@@ -374,11 +377,9 @@ move_row(const call *r, const void *in, void *out, size_t column, weiri_shift sh
             r->block->missing[(column + i) / constants->inner % constants->channels]++;
         }
         if (r->f32) {
-            float moved = (((const float *)in)[i] - (float)shift.less) * (float)shift.gain;
-            ((float *)out)[i] = finite ? moved : NAN;
+            ((float *)out)[i] = moved_f32(((const float *)in)[i], &shift);
         } else {
-            double moved = (((const double *)in)[i] - shift.less) * shift.gain;
-            ((double *)out)[i] = finite ? moved : (double)NAN;
+            ((double *)out)[i] = moved_f64(((const double *)in)[i], &shift);
         }
     }
 }
@@ -398,9 +399,18 @@ static void move_rows(const call *r,
         void *to = out + row * bytes;
         row += r->f32 ? kernels->shift_f32(from, width, to, rows - row, width, shifts + row)
                       : kernels->shift_f64(from, width, to, rows - row, width, shifts + row);
-        if (row < rows) {
+        if (row == rows) {
+            break;
+        }
+        from = in + row * bytes;
+        to = out + row * bytes;
+        if (!shifts[row].split) {
             size_t set = (first + row) % r->constants->sets;
-            move_row(r, in + row * bytes, out + row * bytes, set * width, shifts[row]);
+            move_row(r, from, to, set * width, shifts[row]);
+        } else if (r->f32) {
+            kernels->shift_others_f32(from, to, width, shifts + row);
+        } else {
+            kernels->shift_others_f64(from, to, width, shifts + row);
         }
     }
 }
@@ -455,7 +465,9 @@ static const weir_setting table[] = {
      .type = WEIR_SETTING_BOOL,
      .preset = "true",
      .offset = offsetof(reference_settings, include_current),
-     .help = "false: a channel is not in its own reference",
+     .help =
+         "false: a channel is not in its own reference: it is the mean or median of the others "
+         "(ezmsg-sigproc's median without the channel differs: (x - median of all) N / (N - 1))",
      .live = true},
     {.name = "channel_groups",
      .type = WEIR_SETTING_ANY,
