@@ -73,7 +73,8 @@ typedef struct weiri_step {
     bool has_blocks;        /* its channels may be divided */
     int output;             /* number of the output behind it, or -1 */
     int children;
-    int group;
+    int number, group;
+    bool same;               /* one output frame for each input frame, at once */
     struct weiri_step *next; /* of its group */
     uint64_t settle_frames; /* of its input, at WEIRI_SETTLE_TOLERANCE */
     double delay_total;     /* from the chain's input, in its frames */
@@ -160,7 +161,6 @@ typedef struct weiri_plan {
 
 typedef struct weiri_step_run {
     uint64_t consumed, produced; /* place: frames of this segment */
-    bool ended;                  /* its segment's end has passed through it */
     uint64_t unfinished;         /* input frames dropped at ends of segments (S4, S9) */
     const void *constants, *spare;
     weiri_block *blocks;
@@ -269,7 +269,7 @@ static inline unsigned char *weiri_chain_memory(const weir_chain *chain, uint64_
 typedef struct weiri_call {
     const unsigned char *in[WEIRI_INPUTS_MAX];
     size_t have; /* frames that all inputs have */
-    bool ended;  /* and no more will come in this segment */
+    bool ended;  /* there are none, and no more will come in this segment */
     unsigned char *out;
     size_t room; /* frames */
     size_t consumed, produced; /* results */

@@ -117,47 +117,55 @@ static void skip_frames(weir_chain *chain, int number)
     }
 }
 
-/* Frames that all inputs have; *ret_ended: and there will be no more of one of them. */
-static size_t frames_of_all(weir_chain *chain, int number, bool *ret_ended)
+/* What a group would run with. */
+typedef struct ready {
+    size_t have, room;
+    bool ended; /* no frames, and there will be none */
+} ready;
+
+/* The frames that all inputs of a join have. */
+static void join_frames(weir_chain *chain, int number, ready *r)
 {
     const weiri_group *group = &chain->plan->groups[number];
     const weiri_group_run *run = &chain->running->groups[number];
-    if (group->joins) {
-        skip_frames(chain, number);
-    }
-    size_t least = SIZE_MAX;
+    skip_frames(chain, number);
+    r->have = SIZE_MAX;
     for (int k = 0; k < group->inputs; k++) {
         size_t frames = frames_before(edge_before(chain, group, k), run, k);
-        least = frames < least ? frames : least;
+        r->have = frames < r->have ? frames : r->have;
     }
-    *ret_ended = false;
-    for (int k = 0; k < group->inputs; k++) {
-        *ret_ended |= ended_before(chain, group, k) &&
-                      frames_before(edge_before(chain, group, k), run, k) == least;
+    for (int k = 0; r->have == 0 && k < group->inputs; k++) {
+        r->ended |= ended_before(chain, group, k) &&
+                    frames_before(edge_before(chain, group, k), run, k) == 0;
     }
-    return least;
 }
 
-static bool can_run(weir_chain *chain, int number, const weiri_delivery *delivery)
+static bool can_run(weir_chain *chain, int number, const weiri_delivery *delivery, ready *r)
 {
     const weiri_group *group = &chain->plan->groups[number];
     const weiri_group_run *run = &chain->running->groups[number];
-    bool ended = false;
     if (run->ended) {
         return false;
     }
-    if (!run->more && frames_of_all(chain, number, &ended) == 0 && !ended) {
+    r->ended = false;
+    if (group->joins) {
+        join_frames(chain, number, r);
+    } else {
+        r->have = frames_before(edge_before(chain, group, 0), run, 0);
+        r->ended = r->have == 0 && chain->running->ending && ended_before(chain, group, 0);
+    }
+    if (r->have == 0 && !run->more && !r->ended) {
         return false;
     }
-    (void)group;
-    return room_behind(chain, number, delivery) > 0;
+    r->room = room_behind(chain, number, delivery);
+    return r->room > 0;
 }
 
 /* The first in post-order, from place `at` on, that can run: its place, or group_count. */
-static int next_to_run(weir_chain *chain, int at, const weiri_delivery *delivery)
+static int next_to_run(weir_chain *chain, int at, const weiri_delivery *delivery, ready *ret_ready)
 {
     const weiri_plan *plan = chain->plan;
-    while (at < plan->group_count && !can_run(chain, plan->order[at], delivery)) {
+    while (at < plan->group_count && !can_run(chain, plan->order[at], delivery, ret_ready)) {
         at++;
     }
     return at;
@@ -235,19 +243,20 @@ static unsigned char *place_behind(weir_chain *chain, int number, const weiri_ca
     return edge->base + edge->frames * bytes;
 }
 
-static weir_err run_group(weir_chain *chain, int number, weiri_delivery *delivery)
+static weir_err
+run_group(weir_chain *chain, int number, const ready *r, weiri_delivery *delivery)
 {
     const weiri_group *group = &chain->plan->groups[number];
     weiri_group_run *run = &chain->running->groups[number];
-    weiri_call call = {.ended = false};
-    call.have = frames_of_all(chain, number, &call.ended);
+    weiri_call call;
+    call.have = r->have < group->take ? r->have : group->take;
+    call.ended = r->ended;
+    call.room = r->room;
     for (int k = 0; k < group->inputs; k++) {
         const weiri_edge *edge = edge_before(chain, group, k);
         call.in[k] = edge->data + (run->taken[k] - edge->first) * group->first->in_bytes[k];
     }
     bool pulled = delivery->rows != NULL && group->output >= 0;
-    call.room = room_behind(chain, number, delivery);
-    call.have = call.have < group->take ? call.have : group->take;
     call.out = pulled ? delivery->rows + delivery->got * group->last->frame_bytes
                       : place_behind(chain, number, &call);
     weiri_group_call(chain, number, &call);
@@ -302,7 +311,8 @@ weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery)
     int at = running->pending || running->ending ? 0 : place_below(plan, -1, plan->group_count);
     running->pending = true;
     while (err == WEIR_OK && (delivery->rows == NULL || delivery->got < delivery->capacity)) {
-        at = next_to_run(chain, at, delivery);
+        ready r = {0, 0, false};
+        at = next_to_run(chain, at, delivery, &r);
         if (at == plan->group_count) {
             running->pending = false;
             break;
@@ -312,7 +322,7 @@ weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery)
             delivery->outside = false;
         }
         int number = plan->order[at];
-        err = run_group(chain, number, delivery);
+        err = run_group(chain, number, &r, delivery);
         if (running->groups[number].edge.frames > 0 || running->ending) {
             at = running->ending ? 0 : place_below(plan, number, at);
         }

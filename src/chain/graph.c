@@ -192,6 +192,7 @@ static weir_err plan_unit(weir_chain *chain, weiri_plan *plan, weiri_step *step)
         plan->bench_bytes = memory.bytes;
     }
     const weiri_due *due = &step->unit.due;
+    step->same = weiri_due_is_same(due);
     step->out = step->unit.out;
     step->out.rate_hz = in->rate_hz * (double)due->q / (double)due->p;
     step->out.dims[0].step = (double)due->p / ((double)due->q * in->rate_hz);
@@ -223,7 +224,8 @@ static weir_err add_step(weir_chain *chain,
     weiri_step *step = &plan->steps[plan->step_count];
     char name[96];
     snprintf(name, sizeof name, "%d %s", plan->step_count + 1, ops->info.name);
-    *step = (weiri_step){.node = node,
+    *step = (weiri_step){.number = plan->step_count,
+                         .node = node,
                          .ops = ops,
                          .name = weiri_arena_text(&chain->plan_arena, name),
                          .inputs = inputs,

@@ -65,7 +65,7 @@ static void add_to_groups(const weir_chain *chain, weiri_plan *plan, weiri_step 
     group->last = step;
     group->length++;
     group->output = step->output;
-    group->same = group->same && weiri_due_is_same(&step->unit.due);
+    group->same = group->same && step->same;
 }
 
 /* Post-order: a group after all that follow it. The first in this order that can run is then always one

@@ -99,6 +99,7 @@ typedef struct weiri_block {
 typedef struct weiri_work {
     uint64_t consumed, produced; /* place: frames of the segment consumed and produced before this call */
     size_t consume, produce;     /* frames to consume now, from each input; frames to produce now */
+    bool ended; /* the segment has ended: nothing is consumed, what is produced lies beyond the input */
     const void *in[WEIRI_INPUTS_MAX]; /* [consume x columns], never written; frame i of every input has the
                                          same time */
     void *out;     /* [produce x columns of out]; == in[0] only if the unit is IN_PLACE */
