@@ -263,10 +263,39 @@ static void run_alone(group_run *at)
     }
 }
 
+/* One step that is one for one, over all channels: nothing has to be counted or divided. */
+static void run_plain(weir_chain *chain, const weiri_group *group, weiri_group_run *run, weiri_call *call)
+{
+    const weiri_step *step = group->first;
+    weiri_step_run *step_run = run_of(chain, step);
+    size_t frames = call->have < call->room ? call->have : call->room;
+    call->consumed = call->produced = frames;
+    run->ended = call->ended;
+    if (frames > 0) {
+        weiri_work work;
+        work.consumed = work.produced = step_run->consumed;
+        work.consume = work.produce = frames;
+        work.ended = false;
+        work.in[0] = call->in[0];
+        for (int k = 1; k < step->inputs; k++) {
+            work.in[k] = call->in[k];
+        }
+        work.out = call->out;
+        work.scratch = scratch_of(chain, 0) + chain->plan->scratch_at;
+        step->ops->run(&step_run->blocks[0], &work);
+        step_run->consumed += frames;
+        step_run->produced += frames;
+    }
+}
+
 void weiri_group_call(weir_chain *chain, int number, weiri_call *call)
 {
     const weiri_group *group = &chain->plan->groups[number];
     weiri_group_run *run = &chain->running->groups[number];
+    if (group->plain) {
+        run_plain(chain, group, run, call);
+        return;
+    }
     group_run at;
     at.chain = chain;
     at.group = group;

@@ -103,6 +103,7 @@ typedef struct weiri_group {
     int output; /* number of the output behind it, or -1 */
     bool joins; /* several inputs */
     bool same;  /* each of its steps is one for one */
+    bool plain; /* and it is one step over all channels, on one thread */
     uint64_t block_channels; /* of all blocks but the last */
     int blocks;
     bool gathers; /* its input is copied into a scratch buffer, block by block */

@@ -47,14 +47,15 @@ static bool is_lent(const weir_chain *chain, int lends)
                           is_lent(chain, chain->plan->groups[lends].lends));
 }
 
-static size_t room_behind(const weir_chain *chain, int number, const weiri_delivery *delivery)
+static size_t room_behind(const weir_chain *chain,
+                          const weiri_group *group,
+                          const weiri_group_run *run,
+                          const weiri_delivery *delivery)
 {
-    const weiri_group *group = &chain->plan->groups[number];
-    const weiri_group_run *run = &chain->running->groups[number];
     if (delivery->rows != NULL && group->output >= 0) {
         return delivery->capacity - delivery->got;
     }
-    if (run->undelivered > 0 || is_lent(chain, group->lends)) {
+    if (run->undelivered > 0 || (group->lends >= 0 && is_lent(chain, group->lends))) {
         return 0;
     }
     if (group->in_place) {
@@ -84,20 +85,22 @@ static void release(weir_chain *chain, int parent)
     edge->data = edge->frames == 0 ? edge->base : edge->data + gone * bytes;
 }
 
-static void take(weir_chain *chain, int number, int input, size_t frames)
+static void take(weir_chain *chain,
+                 const weiri_group *group,
+                 weiri_group_run *run,
+                 int input,
+                 weiri_edge *edge,
+                 size_t frames)
 {
-    const weiri_group *group = &chain->plan->groups[number];
-    weiri_group_run *run = &chain->running->groups[number];
     int parent = group->parents[input];
-    weiri_edge *edge = edge_before(chain, group, input);
     run->taken[input] += frames;
-    if (children_of(chain->plan, parent) == 1 && frames == edge->frames && !run->ended) {
-        edge->first += frames;
+    if (frames == edge->frames && children_of(chain->plan, parent) == 1) {
+        edge->first += frames; /* all that is there, and nobody else waits for it */
         edge->frames = 0;
         edge->data = edge->base;
-        return;
+    } else {
+        release(chain, parent);
     }
-    release(chain, parent);
 }
 
 /* ---- what can run -------------------------------------------------------------------------------- */
@@ -110,9 +113,9 @@ static void skip_frames(weir_chain *chain, int number)
     for (int k = 0; k < group->inputs; k++) {
         uint64_t skip = group->first->skip[k];
         if (run->taken[k] < skip) {
-            const weiri_edge *edge = edge_before(chain, group, k);
+            weiri_edge *edge = edge_before(chain, group, k);
             uint64_t frames = frames_before(edge, run, k), left = skip - run->taken[k];
-            take(chain, number, k, (size_t)(frames < left ? frames : left));
+            take(chain, group, run, k, edge, (size_t)(frames < left ? frames : left));
         }
     }
 }
@@ -157,7 +160,7 @@ static bool can_run(weir_chain *chain, int number, const weiri_delivery *deliver
     if (r->have == 0 && !run->more && !r->ended) {
         return false;
     }
-    r->room = room_behind(chain, number, delivery);
+    r->room = room_behind(chain, group, run, delivery);
     return r->room > 0;
 }
 
@@ -244,7 +247,7 @@ static unsigned char *place_behind(weir_chain *chain, int number, const weiri_ca
 }
 
 static weir_err
-run_group(weir_chain *chain, int number, const ready *r, weiri_delivery *delivery)
+run_group(weir_chain *chain, int number, ready *r, weiri_delivery *delivery)
 {
     const weiri_group *group = &chain->plan->groups[number];
     weiri_group_run *run = &chain->running->groups[number];
@@ -260,8 +263,9 @@ run_group(weir_chain *chain, int number, const ready *r, weiri_delivery *deliver
     call.out = pulled ? delivery->rows + delivery->got * group->last->frame_bytes
                       : place_behind(chain, number, &call);
     weiri_group_call(chain, number, &call);
+    r->have -= call.consumed;
     for (int k = 0; k < group->inputs; k++) {
-        take(chain, number, k, call.consumed);
+        take(chain, group, run, k, edge_before(chain, group, k), call.consumed);
     }
     if (pulled) {
         into_rows(chain, number, delivery, call.produced);
@@ -323,8 +327,13 @@ weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery)
         }
         int number = plan->order[at];
         err = run_group(chain, number, &r, delivery);
-        if (running->groups[number].edge.frames > 0 || running->ending) {
-            at = running->ending ? 0 : place_below(plan, number, at);
+        const weiri_group_run *run = &running->groups[number];
+        if (running->ending) {
+            at = 0;
+        } else if (run->edge.frames > 0) {
+            at = place_below(plan, number, at);
+        } else if (!run->more && r.have == 0) {
+            at++; /* nothing before it could run, and it has consumed all */
         }
     }
     return err;

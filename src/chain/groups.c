@@ -260,6 +260,7 @@ static weir_err divide(weir_chain *chain, weiri_plan *plan, weiri_group *group)
             err = shape_block(chain, step, 1, last, channels - last);
         }
     }
+    group->plain = group->same && group->length == 1 && !group->gathers && !group->first->by_frame;
     return err;
 }
 
