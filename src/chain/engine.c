@@ -314,8 +314,8 @@ weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery)
     /* Where nothing was left, only the input can be taken. */
     int at = running->pending || running->ending ? 0 : place_below(plan, -1, plan->group_count);
     running->pending = true;
+    ready r = {0, 0, false};
     while (err == WEIR_OK && (delivery->rows == NULL || delivery->got < delivery->capacity)) {
-        ready r = {0, 0, false};
         at = next_to_run(chain, at, delivery, &r);
         if (at == plan->group_count) {
             running->pending = false;

@@ -89,6 +89,7 @@ typedef struct weiri_block {
     const weir_spec *out;   /* of this block */
     uint64_t first_channel; /* of the step's input, in its dimension "ch" */
     uint64_t channels;      /* of this block; 1 where the input has no dimension "ch" */
+    uint64_t columns;       /* values of a frame of in[0] */
     void *const *state;     /* one pointer a field, 64-byte aligned */
     uint64_t *missing;      /* [channels]: samples that were not finite (S5) */
     uint64_t saturated;     /* integer outputs that were clipped */
