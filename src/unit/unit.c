@@ -159,6 +159,17 @@ void weiri_count_missing(weiri_block *block, const void *rows, size_t frames)
     }
 }
 
+void weiri_look_for_missing(weiri_block *block, const void *rows, size_t frames)
+{
+    const weiri_kernels *kernels = weiri_kernels_get();
+    size_t count = frames * (size_t)weir_spec_columns(&block->in[0]);
+    weir_dtype dtype = block->in[0].dtype;
+    if ((dtype == WEIR_F32 && !kernels->finite_f32(rows, count)) ||
+        (dtype == WEIR_F64 && !kernels->finite_f64(rows, count))) {
+        weiri_count_missing(block, rows, frames);
+    }
+}
+
 weir_err weiri_axis_is_stream(const weir_spec *in, const char *axis)
 {
     if (axis == NULL || strcmp(axis, in->dims[0].name) == 0) {
