@@ -49,27 +49,39 @@ static share share_alone(const weiri_step *step, const weiri_step_run *run, cons
     return s;
 }
 
+/* How many frames each step may produce, from the last one's room backwards. Returns how many the first one may
+ * consume. */
+static size_t
+rooms_in_row(const weir_chain *chain, const weiri_group *group, size_t room, size_t *ret_rooms)
+{
+    const weiri_step *steps[WEIRI_GROUP_STEPS];
+    int count = 0;
+    for (const weiri_step *step = group->first; step != NULL; step = step->next) {
+        steps[count++] = step;
+    }
+    for (int i = count - 1; i >= 0; i--) {
+        bool last = i == count - 1;
+        ret_rooms[i] = last || room < steps[i]->strip_frames ? room : steps[i]->strip_frames;
+        room = frames_that_fit(steps[i], run_of(chain, steps[i]), SIZE_MAX, ret_rooms[i]);
+    }
+    return room;
+}
+
 /* Steps in a row: what one produces the next consumes at once. So each may produce no more than what the next
  * one's output has room for; none makes more frames than it takes, so one always fits. At the segment's end one
  * step after the other outputs what is left. */
 static void share_in_row(const weir_chain *chain, const weiri_group *group, const weiri_call *call, share *shares)
 {
-    size_t rooms[WEIRI_GROUP_STEPS], count = 0;
-    const weiri_step *steps[WEIRI_GROUP_STEPS];
-    for (const weiri_step *step = group->first; step != NULL; step = step->next) {
-        steps[count++] = step;
+    size_t rooms[WEIRI_GROUP_STEPS], have = call->have, i = 0;
+    bool plenty = !call->ended && call->room >= group->capacity; /* for whatever one call makes */
+    if (!plenty) {
+        size_t room = rooms_in_row(chain, group, call->room, rooms);
+        have = have < room ? have : room;
     }
-    size_t room = call->room;
-    for (size_t i = count; i-- > 0;) {
-        size_t fits = i == count - 1 ? room : steps[i]->strip_frames;
-        rooms[i] = fits < room ? fits : room;
-        room = frames_that_fit(steps[i], run_of(chain, steps[i]), SIZE_MAX, rooms[i]);
-    }
-    size_t have = call->have < room ? call->have : room;
     bool ended = call->ended && have == call->have;
-    for (size_t i = 0; i < count; i++) {
-        const weiri_step_run *run = run_of(chain, steps[i]);
-        const weiri_due *due = &steps[i]->unit.due;
+    for (const weiri_step *step = group->first; step != NULL; step = step->next, i++) {
+        const weiri_step_run *run = run_of(chain, step);
+        const weiri_due *due = &step->unit.due;
         uint64_t after = run->consumed + have;
         uint64_t now = weiri_due_at(due, after, false);
         bool flush = ended && have == 0;
@@ -78,7 +90,7 @@ static void share_in_row(const weir_chain *chain, const weiri_group *group, cons
         }
         uint64_t produce = now > run->produced ? now - run->produced : 0;
         shares[i].consume = have;
-        shares[i].produce = produce < rooms[i] ? (size_t)produce : rooms[i];
+        shares[i].produce = plenty || produce < rooms[i] ? (size_t)produce : rooms[i];
         ended = flush && shares[i].produce == produce;
         have = shares[i].produce;
     }

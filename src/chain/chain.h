@@ -281,7 +281,10 @@ void weiri_step_reset(weir_chain *chain, int step, bool hold);
 
 /* live.c */
 weiri_node *weiri_chain_node(const weir_chain *chain, int number);
-weir_err weiri_chain_set_node(weir_chain *chain, weiri_node *node, const weir_value *setting);
+/* Plans a node with its spare settings and computes the spare constants; WEIR_E_CHAIN: refused. `name`: of the
+ * setting, for the error. And then the exchange. */
+weir_err weiri_live_try(weir_chain *chain, weiri_node *node, const char *name);
+void weiri_live_exchange(weir_chain *chain, weiri_node *node);
 bool weiri_step_is_live(const weiri_step *step); /* has live settings */
 
 /* mode.c: the processor's mode for subnormal numbers (S6). */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
+#include "cache/default.h"
 #include "chain/chain.h"
 
 /* ---- edges --------------------------------------------------------------------------------------- */
@@ -386,9 +387,29 @@ weir_err weiri_chain_end_segment(weir_chain *chain, weiri_delivery *delivery)
     return WEIR_OK;
 }
 
+/* Conversions for other heaps limit what those keep in this process (SEEDS B5, M8), at the first message: that a
+ * limit could not be set is no reason to lose it. */
+static void set_heap_limits(weir_chain *chain)
+{
+    for (int i = 0; i < chain->plan->step_count; i++) {
+        const weiri_step *step = &chain->plan->steps[i];
+        weir_heap *heap = NULL;
+        uint64_t limit = 0;
+        if (step->ops->heap_limit != NULL &&
+            step->ops->heap_limit(step->node->settings, &heap, &limit) == WEIR_OK && heap != NULL &&
+            weiri_cache_default_limit_of(heap, limit) != WEIR_OK) {
+            weiri_log("%s: the cache's limit is not set: %s", step->name, weir_err_detail());
+        }
+    }
+    chain->running->announced = true;
+}
+
 void weiri_chain_feed(weir_chain *chain, const weir_message *message)
 {
     weiri_running *running = chain->running;
+    if (!running->announced) {
+        set_heap_limits(chain);
+    }
     if (!running->in_segment) {
         int64_t index = message->first_index == WEIR_INDEX_NEXT ? 0 : message->first_index;
         /* A segment is counted from its first frame here, wherever the input's count begins. */

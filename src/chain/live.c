@@ -4,6 +4,7 @@
  * with it; only if nothing but the constants differs are these computed, into the spare set, and exchanged. So a
  * refusal changes nothing, and nothing is allocated: the unit's plan works in memory that was reserved for it.
  */
+#include <fenv.h>
 #include <string.h>
 
 #include "chain/chain.h"
@@ -112,43 +113,10 @@ static const char *what_differs(const weiri_unit_plan *a, const weiri_unit_plan 
     return same ? NULL : "its bytes";
 }
 
-/* Computes the constants of the spare settings and exchanges both. */
-static void exchange(weir_chain *chain, weiri_node *node, const weiri_unit_plan *plan)
+weir_err weiri_live_try(weir_chain *chain, weiri_node *node, const char *name)
 {
     int number = chain->plan->node_steps[node->number];
     const weiri_step *step = &chain->plan->steps[number];
-    weiri_step_run *run = &chain->running->steps[number];
-    void *settings = node->settings;
-    node->settings = node->spare_settings;
-    node->spare_settings = settings;
-    if (chain->running->buffer == NULL) {
-        return; /* they are computed at the start */
-    }
-    void *constants = (void *)(uintptr_t)run->spare;
-    memset(constants, 0, (size_t)step->unit.constant_bytes);
-    if (step->ops->prepare != NULL) {
-        step->ops->prepare(node->settings, plan, constants);
-    }
-    run->spare = run->constants;
-    run->constants = constants;
-    for (int b = 0; b < step->blocks; b++) {
-        run->blocks[b].constants = constants;
-        if (step->ops->changed != NULL) {
-            step->ops->changed(&run->blocks[b], run->spare);
-        }
-    }
-}
-
-weir_err weiri_chain_set_node(weir_chain *chain, weiri_node *node, const weir_value *setting)
-{
-    weir_err err = WEIR_OK;
-    const weir_setting *row = find_row(node, setting->key, &err);
-    if (err != WEIR_OK) {
-        return err;
-    }
-    memcpy(node->spare_settings, node->settings, node->ops->settings_bytes);
-    err = weiri_setting_read(row, setting, node->spare_settings);
-    const weiri_step *step = &chain->plan->steps[chain->plan->node_steps[node->number]];
     bench memory = {.base = chain->plan->bench, .size = chain->plan->bench_bytes};
     weiri_notices notices = {.count = 0};
     weiri_unit_plan plan = {
@@ -161,26 +129,69 @@ weir_err weiri_chain_set_node(weir_chain *chain, weiri_node *node, const weir_va
         .notices = &notices,
     };
     plan.out.dims[0].start = step->unit.out.dims[0].start; /* of a join: aligned */
-    if (err == WEIR_OK) {
-        weiri_mode mode = weiri_mode_enter();
-        err = step->ops->plan(node->spare_settings, &plan);
-        weiri_mode_leave(mode);
+    fenv_t callers; /* no traps of the caller's in designs of filters (S6) */
+    feholdexcept(&callers);
+    weir_err err = step->ops->plan(node->spare_settings, &plan);
+    const char *differs = err == WEIR_OK ? what_differs(&step->unit, &plan) : NULL;
+    if (err == WEIR_OK && differs == NULL && chain->running->buffer != NULL) {
+        void *constants = (void *)(uintptr_t)chain->running->steps[number].spare;
+        memset(constants, 0, (size_t)step->unit.constant_bytes);
+        if (step->ops->prepare != NULL) {
+            step->ops->prepare(node->spare_settings, &plan, constants);
+        }
     }
+    fesetenv(&callers);
     if (err == WEIR_E_NOMEM) {
         return weiri_fail(WEIR_E_CHAIN, "%s: %s: this value needs more memory than is planned",
-                          node->ops->info.name, row->name);
+                          node->ops->info.name, name);
     }
-    if (err != WEIR_OK) {
-        return weiri_fail_prefix(err, "%s: ", node->ops->info.name);
-    }
-    const char *differs = what_differs(&step->unit, &plan);
     if (differs != NULL) {
         return weiri_fail(WEIR_E_CHAIN,
                           "%s: %s: this value would change %s; build the chain anew with it",
-                          node->ops->info.name, row->name, differs);
+                          node->ops->info.name, name, differs);
     }
-    exchange(chain, node, &plan);
-    return WEIR_OK;
+    return err == WEIR_OK ? WEIR_OK : weiri_fail_prefix(err, "%s: ", node->ops->info.name);
+}
+
+void weiri_live_exchange(weir_chain *chain, weiri_node *node)
+{
+    int number = chain->plan->node_steps[node->number];
+    const weiri_step *step = &chain->plan->steps[number];
+    weiri_step_run *run = &chain->running->steps[number];
+    void *settings = node->settings;
+    node->settings = node->spare_settings;
+    node->spare_settings = settings;
+    if (chain->running->buffer == NULL) {
+        return; /* constants are computed at the start */
+    }
+    const void *before = run->constants;
+    run->constants = run->spare;
+    run->spare = before;
+    for (int b = 0; b < step->blocks; b++) {
+        run->blocks[b].constants = run->constants;
+        if (step->ops->changed != NULL) {
+            step->ops->changed(&run->blocks[b], before);
+        }
+    }
+}
+
+static weir_err set(weir_chain *chain, weiri_node *node, const weir_value *setting)
+{
+    weir_err err = WEIR_OK;
+    const weir_setting *row = find_row(node, setting->key, &err);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    memcpy(node->spare_settings, node->settings, node->ops->settings_bytes);
+    err = weiri_setting_read(row, setting, node->spare_settings);
+    if (err != WEIR_OK) {
+        return weiri_fail_prefix(err, "%s: ", node->ops->info.name);
+    }
+    err = weiri_live_try(chain, node, row->name);
+    if (err == WEIR_OK) {
+        weiri_live_exchange(chain, node);
+    }
+    return err;
 }
 
 weiri_node *weiri_chain_node(const weir_chain *chain, int number)
@@ -207,5 +218,5 @@ weir_err weir_chain_set(weir_chain *chain, int number, const weir_value *setting
     if (node == NULL) {
         return weiri_fail(WEIR_E_USAGE, "weir_chain_set: the chain has no node %d", number);
     }
-    return weiri_chain_set_node(chain, node, setting);
+    return set(chain, node, setting);
 }

@@ -54,8 +54,9 @@ static bool same_shape(const weir_spec *a, const weir_spec *b)
 {
     bool same = a->dim_count == b->dim_count && a->dtype == b->dtype && a->rate_hz == b->rate_hz;
     for (uint32_t i = 1; same && i < a->dim_count; i++) {
-        same = a->dims[i].size == b->dims[i].size && a->dims[i].name != NULL &&
-               strcmp(a->dims[i].name, b->dims[i].name) == 0;
+        const char *name = a->dims[i].name;
+        same = a->dims[i].size == b->dims[i].size && name != NULL &&
+               (name == b->dims[i].name || strcmp(name, b->dims[i].name) == 0);
     }
     return same;
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "cache/default.h"
-#include "unit/as_array.h"
+#include "unit/unit.h"
 
 typedef struct as_array_settings {
     const char *backend;
@@ -48,7 +48,7 @@ static weir_err read_limit(const as_array_settings *settings, uint64_t *ret_limi
     return err == WEIR_OK ? err : weiri_fail_prefix(WEIR_E_CHAIN, "cache_limit: ");
 }
 
-weir_err weiri_as_array_limit(const void *settings, weir_heap **ret_heap, uint64_t *ret_limit)
+static weir_err heap_limit(const void *settings, weir_heap **ret_heap, uint64_t *ret_limit)
 {
     weir_heap *heap = NULL;
     uint64_t limit = WEIR_NO_LIMIT;
@@ -68,7 +68,7 @@ static weir_err plan(const void *given, weiri_unit_plan *plan)
     const as_array_settings *settings = given;
     weir_heap *heap = NULL;
     uint64_t limit = 0;
-    weir_err err = weiri_as_array_limit(settings, &heap, &limit);
+    weir_err err = heap_limit(settings, &heap, &limit);
     if (err == WEIR_OK && settings->dtype != NULL &&
         weir_dtype_parse(settings->dtype, &plan->out.dtype) != WEIR_OK) {
         err = weiri_fail_prefix(WEIR_E_CHAIN, "dtype: ");
@@ -214,5 +214,6 @@ const weiri_unit_ops weiri_unit_as_array = {
              .settings = table},
     .settings_bytes = sizeof(as_array_settings),
     .plan = plan,
+    .heap_limit = heap_limit,
     .run = run,
 };

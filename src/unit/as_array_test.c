@@ -3,7 +3,6 @@
  * as_array_test.c: every type into every other against exact rounding; saturated and missing samples are
  * counted; which limit a conversion asks for. That it is set: tests/promise/as_array_limit_test.c.
  */
-#include "unit/as_array.h"
 
 #include "cache/default.h"
 #include "unit/drive.h"
@@ -186,7 +185,7 @@ static void limits_are_asked_for(void **state)
         weir_heap *heap = NULL, *nominal = NULL;
         uint64_t limit = 0;
         assert_int_equal(drive_open("as_array", &spec, settings, 2, &d), WEIR_OK);
-        assert_int_equal(weiri_as_array_limit(d->settings, &heap, &limit), WEIR_OK);
+        assert_int_equal(d->ops->heap_limit(d->settings, &heap, &limit), WEIR_OK);
         assert_int_equal(weir_heap_find("nominal", &nominal), WEIR_OK);
         if (asked[i].expected == WEIR_NO_LIMIT) {
             assert_null(heap);

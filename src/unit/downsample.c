@@ -79,6 +79,7 @@ static weir_err plan_downsample(const void *settings, weiri_unit_plan *plan)
                      "factor: neither it nor target_rate is given; every frame is kept");
     }
     uint64_t factor = factor_of(set, rate_hz);
+    plan->skipped_frames = factor - 1;
     plan->due = (weiri_due){
         .p = factor, .q = 1, .offset = (int64_t)factor - 1, .end = (int64_t)factor - 1, .grain = 1};
     plan->skipped_frames = factor - 1;

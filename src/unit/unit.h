@@ -21,6 +21,7 @@
 #ifndef WEIRI_UNIT_H
 #define WEIRI_UNIT_H
 
+#include <weir/heap.h>
 #include <weir/unit.h>
 
 #include "base/ahead.h"
@@ -146,6 +147,11 @@ typedef struct weiri_unit_ops {
     weir_err (*run_device)(weiri_block *block, weiri_queue *queue, const weiri_work *work);
 
     weiri_compute_fn *compute; /* of run = weiri_elementwise_run; else NULL */
+
+    /* Of a unit that converts for another heap: the limit that this heap's default cache is to have, set by the
+     * chain in the process that converts, before its first frame (SEEDS B5); *ret_heap is NULL where none is to
+     * be set. WEIR_E_CHAIN as plan. Optional: NULL = there is none. */
+    weir_err (*heap_limit)(const void *settings, weir_heap **ret_heap, uint64_t *ret_limit);
 
     /* A live setting has changed: block->constants are the new ones. Optional: NULL = state is kept as it
      * is. */

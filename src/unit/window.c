@@ -213,6 +213,7 @@ static weir_err plan_window(const void *settings, weiri_unit_plan *plan)
     window w = window_of(set, in->rate_hz);
     plan_axes(set, &w, name, plan);
     int64_t offset = (int64_t)shift - (int64_t)frames + (int64_t)w.zeros;
+    plan->skipped_frames = shift > frames ? shift - frames : 0;
     plan->due = (weiri_due){.p = shift, .q = 1, .offset = offset, .end = offset, .grain = 1};
     plan->skipped_frames = shift > frames ? shift - frames : 0;
     plan->constant_bytes = sizeof w;
