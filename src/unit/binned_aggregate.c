@@ -148,6 +148,23 @@ static weir_err plan_fields(const weiri_reduce_what *what, weiri_unit_plan *plan
     return err;
 }
 
+/* argmin and argmax are a number of frames. */
+static weir_err plan_units(const binned_settings *set, weiri_unit_plan *plan)
+{
+    switch (weiri_reduce_unit_of(set->operations.of.choices, set->operations.count)) {
+    case WEIRI_REDUCE_COORDINATE:
+        return weiri_units_follow(plan, 0.0, "");
+    case WEIRI_REDUCE_AREA:
+        return weiri_units_follow(plan, 1.0, plan->in->dims[0].unit);
+    case WEIRI_REDUCE_SEVERAL:
+        plan->out.units = NULL;
+        break;
+    case WEIRI_REDUCE_SAMPLE:
+        break;
+    }
+    return WEIR_OK;
+}
+
 static weir_err check_length(const binned_settings *set, const weir_spec *in)
 {
     weiri_fraction length = bin_length(set, in);
@@ -197,10 +214,9 @@ static weir_err plan_binned(const void *settings, weiri_unit_plan *plan)
     if (err != WEIR_OK) {
         return err;
     }
-    for (size_t i = 0; i < set->operations.count; i++) {
-        if (!weiri_operation_keeps_unit(set->operations.of.choices[i])) {
-            plan->out.units = NULL; /* an index or an integral is not in the channels' unit */
-        }
+    err = plan_units(set, plan);
+    if (err != WEIR_OK) {
+        return err;
     }
     plan->due = (weiri_due){.p = sizes.length.over,
                             .q = sizes.length.under,
