@@ -104,6 +104,7 @@ typedef struct weiri_group {
     bool joins; /* several inputs */
     bool same;  /* each of its steps is one for one */
     bool plain; /* and it is one step over all channels, on one thread */
+    bool alone; /* no other group follows its (only) input */
     uint64_t block_channels; /* of all blocks but the last */
     int blocks;
     bool gathers; /* its input is copied into a scratch buffer, block by block */
@@ -137,6 +138,7 @@ typedef struct weiri_plan {
     int group_count;
     int *order; /* groups after all that follow them, branches in file order */
     int input_children; /* groups that follow the input directly */
+    int entry;          /* place in the order where a push begins: of an only child, else 0 */
     int input_lends;    /* the one that is in place, or -1 */
     size_t input_bytes; /* of a frame */
     weiri_exit *exits;  /* by number of the output */
