@@ -16,8 +16,8 @@ typedef struct pow_constants {
 
 static weir_err plan(const void *settings, weiri_unit_plan *plan)
 {
-    double exponent = ((const pow_settings *)settings)->exponent;
     plan->constant_bytes = sizeof(pow_constants);
+    double exponent = ((const pow_settings *)settings)->exponent;
     return exponent == 1.0 ? WEIR_OK : weiri_units_follow(plan, exponent, "");
 }
 

@@ -4,7 +4,6 @@
  */
 #include "unit/unit.h"
 
-#include "dsp/reduce.h"
 #include "kernel/kernel.h"
 
 #include <stdio.h>
@@ -161,6 +160,17 @@ void weiri_count_missing(weiri_block *block, const void *rows, size_t frames)
     }
 }
 
+void weiri_look_for_missing(weiri_block *block, const void *rows, size_t frames)
+{
+    const weiri_kernels *kernels = weiri_kernels_get();
+    size_t count = frames * (size_t)weir_spec_columns(&block->in[0]);
+    weir_dtype dtype = block->in[0].dtype;
+    if ((dtype == WEIR_F32 && !kernels->finite_f32(rows, count)) ||
+        (dtype == WEIR_F64 && !kernels->finite_f64(rows, count))) {
+        weiri_count_missing(block, rows, frames);
+    }
+}
+
 /* unit^exponent x times. Of "uV^2" the exponents are multiplied; a product stands in brackets. */
 static void unit_text(const char *unit, double exponent, const char *times, char *text, size_t size)
 {
@@ -222,24 +232,6 @@ weir_err weiri_units_follow(weiri_unit_plan *plan, double exponent, const char *
     }
     plan->out.units = units;
     return WEIR_OK;
-}
-
-weir_err weiri_units_reduced(weiri_unit_plan *plan,
-                             const int *operations,
-                             size_t count,
-                             const char *index_unit,
-                             const char *axis_unit)
-{
-    weiri_unit_of of = weiri_operation_unit(operations[0]);
-    for (size_t i = 1; i < count; i++) {
-        if (weiri_operation_unit(operations[i]) != of) {
-            plan->out.units = NULL;
-            return WEIR_OK;
-        }
-    }
-    return of == WEIRI_UNIT_OF_SAMPLES ? WEIR_OK
-           : of == WEIRI_UNIT_OF_AXIS  ? weiri_units_follow(plan, 0.0, index_unit)
-                                       : weiri_units_follow(plan, 1.0, axis_unit);
 }
 
 weir_err weiri_axis_is_stream(const weir_spec *in, const char *axis)

@@ -39,12 +39,10 @@ typedef struct weiri_field {
     const char *name;
     char kind;      /* 'f' float, 'i' signed, 'u' unsigned integer */
     uint32_t bytes; /* of an entry: 1, 2, 4, 8 */
-    bool
-        by_block; /* true: `rows` entries in all, equal in every block; false: `rows` entries for each
+    bool by_block;  /* true: `rows` entries in all, equal in every block; false: `rows` entries for each
                        column (value of an input frame) of the block */
     uint64_t rows;
-    uint32_t
-        lanes; /* how columns are stored. 0: [rows x columns]. L > 0: columns in groups of L, each
+    uint32_t lanes; /* how columns are stored. 0: [rows x columns]. L > 0: columns in groups of L, each
                        [rows x L], the last group padded (index weiri_field_at). 1: each column's entries
                        are adjacent */
 } weiri_field;
@@ -61,20 +59,18 @@ typedef struct weiri_unit_plan {
     const weir_spec *in; /* [inputs]; dtype F32 or F64 unless the unit is ANY_DTYPE */
     size_t inputs;       /* 1 unless the unit is JOINS */
 
-    weir_spec out; /* starts as a copy of in[0]; plan changes what differs (dims, dtype, units, the
+    weir_spec out;       /* starts as a copy of in[0]; plan changes what differs (dims, dtype, units, the
                             stream's dims[0].name and .start). Rate and step follow from `due` */
-    weiri_due due; /* starts as one output frame for each input frame */
-    uint64_t
-        skipped_frames;  /* starts as 0: input frames after each output that belong to none (windows
+    weiri_due due;       /* starts as one output frame for each input frame */
+    uint64_t skipped_frames; /* starts as 0: input frames after each output that belong to none (windows
                                 apart, frames that are not kept): not counted as unfinished */
     double delay_frames; /* starts as 0; group delay in input frames; NAN = differs by frequency */
-    uint64_t constant_bytes; /* starts as 0 */
-    weiri_field *fields;     /* state: add by weiri_plan_field */
+    uint64_t constant_bytes;       /* starts as 0 */
+    weiri_field *fields;           /* state: add by weiri_plan_field */
     size_t field_count;
     uint64_t scratch_bytes;        /* starts as 0: for each thread, plus ... */
     uint64_t scratch_column_bytes; /* starts as 0: ... these for each column of a block */
-    bool
-        columnwise; /* starts as the flag; cleared where a setting couples channels: one block then */
+    bool columnwise; /* starts as the flag; cleared where a setting couples channels: one block then */
     weiri_memory memory; /* for labels of new axes, fields; lives as long as the plan */
     weiri_notices *notices;
 } weiri_unit_plan;
@@ -93,6 +89,7 @@ typedef struct weiri_block {
     const weir_spec *out;   /* of this block */
     uint64_t first_channel; /* of the step's input, in its dimension "ch" */
     uint64_t channels;      /* of this block; 1 where the input has no dimension "ch" */
+    uint64_t columns;       /* values of a frame of in[0] */
     void *const *state;     /* one pointer a field, 64-byte aligned */
     uint64_t *missing;      /* [channels]: samples that were not finite (S5) */
     uint64_t saturated;     /* integer outputs that were clipped */
@@ -101,11 +98,10 @@ typedef struct weiri_block {
 
 /* One call of run. */
 typedef struct weiri_work {
-    uint64_t consumed,
-        produced; /* place: frames of the segment consumed and produced before this call */
-    size_t consume, produce; /* frames to consume now, from each input; frames to produce now */
-    const void
-        *in[WEIRI_INPUTS_MAX]; /* [consume x columns], never written; frame i of every input has the
+    uint64_t consumed, produced; /* place: frames of the segment consumed and produced before this call */
+    size_t consume, produce;     /* frames to consume now, from each input; frames to produce now */
+    bool ended; /* the segment has ended: nothing is consumed, what is produced lies beyond the input */
+    const void *in[WEIRI_INPUTS_MAX]; /* [consume x columns], never written; frame i of every input has the
                                          same time */
     void *out;     /* [produce x columns of out]; == in[0] only if the unit is IN_PLACE */
     void *scratch; /* of this thread, 64-byte aligned; what is in it is undefined */
@@ -202,19 +198,13 @@ weiri_split weiri_spec_channels(const weir_spec *spec);
 /* Adds the non-finite values of frames rows of in[0] to block->missing by channel. Slow: for frames that
  * are known not to be clean. */
 void weiri_count_missing(weiri_block *block, const void *rows, size_t frames);
+/* The same for frames that may be clean, and mostly are: for units that pass samples through. */
+void weiri_look_for_missing(weiri_block *block, const void *rows, size_t frames);
 
 /* Physical units follow the arithmetic (DESIGN 3): what plan->out has becomes a power of plan->in's, times `times`
  * ("" = nothing): uV, 2 -> uV^2; uV, 1, s -> uV*s. Exponent 0 is a pure number, "1", known or not before. Where
  * none is known none is made up. WEIR_E_NOMEM. */
 weir_err weiri_units_follow(weiri_unit_plan *plan, double exponent, const char *times);
-
-/* The same for results of the operations of dsp/reduce.h (`count` >= 1) over an axis: argmin and argmax are in
- * `index_unit` ("" = a number), trapezoid is in the samples' times `axis_unit`; not known where operations differ. */
-weir_err weiri_units_reduced(weiri_unit_plan *plan,
-                             const int *operations,
-                             size_t count,
-                             const char *index_unit,
-                             const char *axis_unit);
 
 /* Fails unless the axis setting (NULL = not given) names the stream's dimension. */
 weir_err weiri_axis_is_stream(const weir_spec *in, const char *axis);
