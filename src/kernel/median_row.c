@@ -26,7 +26,7 @@
     static key_type middle_##type_name(const type *values, size_t count, key_type *keys)           \
     {                                                                                              \
         key_type low = most, high = -most - 1;                                                     \
-        memcpy(keys, values, count * sizeof *keys);                                                \
+        memmove(keys, values, count * sizeof *keys); /* they may be the same place */              \
         for (size_t i = 0; i < count; i++) {                                                       \
             keys[i] = FLIPPED(keys[i], most);                                                      \
             low = keys[i] < low ? keys[i] : low;                                                   \

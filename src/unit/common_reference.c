@@ -38,8 +38,7 @@ typedef struct call {
     const reference_constants *constants;
     const uint32_t *members; /* [columns]: of one set after the other, then those in none */
     const uint32_t *ends;    /* [sets]: where each ends in members */
-    void *values;            /* [columns]: of one set, gathered */
-    void *scratch;           /* [columns]: for the median */
+    void *values;            /* [columns of the longest set]: of one set, gathered */
     bool f32;
 } call;
 
@@ -113,6 +112,16 @@ lay_out(const reference_settings *settings, const weir_spec *in, uint64_t *ret_b
     return constants;
 }
 
+/* Channels of the largest set. */
+static uint64_t longest(const weir_value *groups, uint64_t channels)
+{
+    uint64_t most = groups == NULL ? channels : 0;
+    for (size_t g = 0; groups != NULL && g < groups->count; g++) {
+        most = groups->items[g].count > most ? groups->items[g].count : most;
+    }
+    return most;
+}
+
 static weir_err plan(const void *settings, weiri_unit_plan *plan)
 {
     const reference_settings *given = settings;
@@ -137,8 +146,9 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
         }
     }
     (void)lay_out(given, plan->in, &plan->constant_bytes);
-    plan->scratch_bytes = 64; /* between the two, so that each starts on a line */
-    plan->scratch_column_bytes = 2 * sizeof(double);
+    /* For every mode, since it may be changed while running. */
+    plan->scratch_bytes = longest(given->channel_groups, plan->in->dims[dim].size) *
+                          weir_dtype_bytes(plan->in->dtype);
     return WEIR_OK;
 }
 
@@ -257,10 +267,10 @@ static void count_missing(const call *r, const uint32_t *members, size_t count, 
             shift.less = (double)(kernels->sum_##type_name(r->values, count) / (type)good);        \
             shift.gain = gain_of(constants, good);                                                 \
         } else if (constants->include_current) {                                                   \
-            shift.less = (double)kernels->median_##type_name(r->values, good, r->scratch);         \
+            shift.less = (double)kernels->median_##type_name(r->values, good, r->values);          \
         } else {                                                                                   \
             shift = (weiri_shift){.gain = 1.0, .split = clean};                                    \
-            kernels->medians_of_others_##type_name(r->values, good, r->scratch, &shift);           \
+            kernels->medians_of_others_##type_name(r->values, good, r->values, &shift);            \
             return shift;                                                                          \
         }                                                                                          \
         shift.below = shift.above = shift.less;                                                    \
@@ -432,8 +442,6 @@ static void run(weiri_block *block, const weiri_work *work)
         .members = (const uint32_t *)(base + constants->members),
         .ends = (const uint32_t *)(base + constants->ends),
         .values = work->scratch,
-        .scratch = (unsigned char *)work->scratch +
-                   weiri_round_up(constants->columns * sizeof(double), 64),
         .f32 = block->in->dtype == WEIR_F32,
     };
     size_t value = r.f32 ? 4 : 8, row_bytes = constants->row * value;
