@@ -48,7 +48,8 @@ static void add(cli_files *files, char *path, const char *owner, const char *wha
         free(folder);
     }
     /* Devices and pipes hold nothing that could be lost. */
-    file->there = file->there && S_ISREG(file->status.st_mode);
+    if (file->there && !S_ISREG(file->status.st_mode))
+        file->there = file->in_folder = false;
 }
 
 void cli_files_read(cli_files *files, const char *path, const char *what)
@@ -101,8 +102,13 @@ static int refuse(const struct cli_file *file, const struct cli_file *other)
                         file->path, other->what, other->owner, file->what, file->owner);
     if (strcmp(file->path, file->owner) == 0)
         return cli_fail(2, "%s: is %s; an output needs another name", file->path, other->what);
-    return cli_fail(2, "%s: is %s, and is written on the way to %s; rename it first: mv %s NEW",
-                    file->path, other->what, file->owner, file->path);
+    /* The rescue of what a run left behind. */
+    const char *slash = strrchr(file->owner, '/'), *dot = strrchr(file->owner, '.');
+    const char *end = dot != NULL && (slash == NULL || dot > slash) ? dot : "";
+    return cli_fail(2,
+                    "%s: is %s, and would be written on the way to %s; rename it first: mv %s "
+                    "kept%s; mv %s.json.part kept%s.json",
+                    file->path, other->what, file->owner, file->path, end, file->owner, end);
 }
 
 int cli_files_check(cli_files *files)
@@ -138,6 +144,8 @@ int cli_write_check(const char *path, bool force)
         return 0;
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
         return cli_fail(2, "%s: is a folder", path);
+    if (strncmp(path, "/dev/", 5) == 0 && lstat(path, &status) == 0 && S_ISLNK(status.st_mode))
+        return cli_fail(2, "%s: leads to a file; state the file's own name", path);
     if (!force && lstat(path, &status) == 0)
         return cli_fail(2, "%s: is there already; --force replaces it", path);
     char *part = cli_text("%s.part", path);

@@ -14,74 +14,89 @@
 
 /* Of one step in one call. */
 typedef struct share {
+    const weiri_step *step;
+    weiri_step_run *run;
     size_t consume, produce;
+    bool ended; /* it outputs what is left at the segment's end */
 } share;
 
 static weiri_step_run *run_of(const weir_chain *chain, const weiri_step *step)
 {
-    return &chain->running->steps[step - chain->plan->steps];
+    return &chain->running->steps[step->number];
 }
 
 /* The most of `have` frames so that what comes of them fits `room`; one always does. */
-static size_t frames_that_fit(const weiri_step *step, const weiri_step_run *run, size_t have, size_t room)
+static size_t frames_that_fit(const share *s, size_t have, size_t room)
 {
-    uint64_t most = weiri_due_inverse(&step->unit.due, run->produced + room);
-    most = most < run->consumed ? 0 : most - run->consumed;
+    uint64_t most = weiri_due_inverse(&s->step->unit.due, s->run->produced + room);
+    most = most < s->run->consumed ? 0 : most - s->run->consumed;
     most = most < 1 ? 1 : most;
     return most < have ? (size_t)most : have;
 }
 
+/* What a step may produce, once it has consumed its share. */
+static uint64_t due_of(const share *s)
+{
+    if (s->step->same) {
+        return s->consume;
+    }
+    uint64_t due = weiri_due_at(&s->step->unit.due, s->run->consumed + s->consume, s->ended);
+    return due > s->run->produced ? due - s->run->produced : 0;
+}
+
 /* A step alone: what is due of frames consumed already goes first; one input frame may make more than there is
  * room for. */
-static share share_alone(const weiri_step *step, const weiri_step_run *run, const weiri_call *call)
+static void share_alone(share *s, const weiri_call *call)
 {
-    const weiri_due *due = &step->unit.due;
-    share s = {0, 0};
-    uint64_t now = weiri_due_at(due, run->consumed, false);
-    if (now <= run->produced && call->have > 0) {
-        s.consume = frames_that_fit(step, run, call->have, call->room);
-        now = weiri_due_at(due, run->consumed + s.consume, false);
-    } else if (now <= run->produced && call->ended) {
-        now = weiri_due_at(due, run->consumed, true);
+    s->consume = 0;
+    s->ended = false;
+    uint64_t produce = s->step->same ? 0 : due_of(s);
+    if (produce == 0) {
+        s->consume = s->step->same ? (call->have < call->room ? call->have : call->room)
+                                   : frames_that_fit(s, call->have, call->room);
+        s->ended = call->ended;
+        produce = due_of(s);
     }
-    uint64_t produce = now > run->produced ? now - run->produced : 0;
-    s.produce = produce < call->room ? (size_t)produce : call->room;
-    return s;
+    s->produce = produce < call->room ? (size_t)produce : call->room;
+}
+
+/* How many frames each step may produce, from the last one's room backwards. Returns how many the first one may
+ * consume. */
+static size_t rooms_in_row(const share *shares, int count, size_t room, size_t *ret_rooms)
+{
+    for (int i = count - 1; i >= 0; i--) {
+        size_t most = i == count - 1 ? room : shares[i].step->strip_frames;
+        ret_rooms[i] = room < most ? room : most;
+        room = frames_that_fit(&shares[i], SIZE_MAX, ret_rooms[i]);
+    }
+    return room;
 }
 
 /* Steps in a row: what one produces the next consumes at once. So each may produce no more than what the next
  * one's output has room for; none makes more frames than it takes, so one always fits. At the segment's end one
- * step after the other outputs what is left. */
-static void share_in_row(const weir_chain *chain, const weiri_group *group, const weiri_call *call, share *shares)
+ * step after the other outputs what is left. Returns how many steps have something to do. */
+static int share_in_row(const weiri_group *group, const weiri_call *call, share *shares)
 {
-    size_t rooms[WEIRI_GROUP_STEPS], count = 0;
-    const weiri_step *steps[WEIRI_GROUP_STEPS];
-    for (const weiri_step *step = group->first; step != NULL; step = step->next) {
-        steps[count++] = step;
+    size_t rooms[WEIRI_GROUP_STEPS], have = call->have;
+    bool plenty = !call->ended && call->room >= group->capacity; /* for whatever one call makes */
+    if (!plenty) {
+        size_t room = rooms_in_row(shares, group->length, call->room, rooms);
+        have = have < room ? have : room;
     }
-    size_t room = call->room;
-    for (size_t i = count; i-- > 0;) {
-        size_t fits = i == count - 1 ? room : steps[i]->strip_frames;
-        rooms[i] = fits < room ? fits : room;
-        room = frames_that_fit(steps[i], run_of(chain, steps[i]), SIZE_MAX, rooms[i]);
-    }
-    size_t have = call->have < room ? call->have : room;
-    bool ended = call->ended && have == call->have;
-    for (size_t i = 0; i < count; i++) {
-        const weiri_step_run *run = run_of(chain, steps[i]);
-        const weiri_due *due = &steps[i]->unit.due;
-        uint64_t after = run->consumed + have;
-        uint64_t now = weiri_due_at(due, after, false);
-        bool flush = ended && have == 0;
-        if (flush) {
-            now = weiri_due_at(due, after, true);
+    bool ended = call->ended;
+    for (int i = 0; i < group->length; i++) {
+        share *s = &shares[i];
+        if (have == 0 && !ended) {
+            return i;
         }
-        uint64_t produce = now > run->produced ? now - run->produced : 0;
-        shares[i].consume = have;
-        shares[i].produce = produce < rooms[i] ? (size_t)produce : rooms[i];
-        ended = flush && shares[i].produce == produce;
-        have = shares[i].produce;
+        s->consume = have;
+        s->ended = ended && have == 0;
+        uint64_t produce = due_of(s);
+        s->produce = plenty || produce < rooms[i] ? (size_t)produce : rooms[i];
+        ended = s->ended && s->produce == produce;
+        have = s->produce;
     }
+    return group->length;
 }
 
 /* ---- copies -------------------------------------------------------------------------------------- */
@@ -125,6 +140,7 @@ typedef struct group_run {
     weir_chain *chain;
     const weiri_group *group;
     const weiri_call *call;
+    int steps; /* that have something to do */
     share shares[WEIRI_GROUP_STEPS];
 } group_run;
 
@@ -134,23 +150,18 @@ static unsigned char *scratch_of(const weir_chain *chain, int thread)
            (uint64_t)thread * chain->plan->work_bytes;
 }
 
-static void run_step(const weir_chain *chain,
-                     const weiri_step *step,
-                     weiri_block *block,
-                     share s,
-                     weiri_work *work,
-                     int thread)
+static void run_step(const weir_chain *chain, const share *s, weiri_block *block, weiri_work *work, unsigned char *scratch)
 {
-    const weiri_step_run *run = run_of(chain, step);
-    if (s.consume == 0 && s.produce == 0) {
+    if (s->consume == 0 && s->produce == 0) {
         return;
     }
-    work->consumed = run->consumed;
-    work->produced = run->produced;
-    work->consume = s.consume;
-    work->produce = s.produce;
-    work->scratch = scratch_of(chain, thread) + chain->plan->scratch_at;
-    step->ops->run(block, work);
+    work->consumed = s->run->consumed;
+    work->produced = s->run->produced;
+    work->consume = s->consume;
+    work->produce = s->produce;
+    work->ended = s->ended;
+    work->scratch = scratch + chain->plan->scratch_at;
+    s->step->ops->run(block, work);
 }
 
 /* All steps of the group for one block. */
@@ -158,25 +169,24 @@ static void one_block(void *user, int number, int thread)
 {
     const group_run *at = user;
     const weiri_group *group = at->group;
-    const weiri_plan *plan = at->chain->plan;
     unsigned char *scratch = scratch_of(at->chain, thread);
-    unsigned char *strips[2] = {scratch, scratch + plan->strip1_at};
-    const weiri_block *first = &run_of(at->chain, group->first)->blocks[number];
-    const unsigned char *here = at->call->in[0];
+    unsigned char *strips[2] = {scratch, scratch + at->chain->plan->strip1_at};
+    const weiri_block *first = &at->shares[0].run->blocks[number];
+    weiri_work work;
+    work.in[0] = at->call->in[0];
     if (group->gathers) {
-        gather(&group->in, first, here, strips[0], at->shares[0].consume);
-        here = strips[0];
+        gather(&group->in, first, at->call->in[0], strips[0], at->shares[0].consume);
+        work.in[0] = strips[0];
     }
-    size_t i = 0;
-    for (const weiri_step *step = group->first; step != NULL; step = step->next, i++) {
-        weiri_block *block = &run_of(at->chain, step)->blocks[number];
-        unsigned char *there = step->strip == WEIRI_STRIP_NONE ? at->call->out : strips[step->strip];
-        weiri_work work = {.in = {here}, .out = there};
-        run_step(at->chain, step, block, at->shares[i], &work, thread);
-        here = there;
+    for (int i = 0; i < at->steps; i++) {
+        const share *s = &at->shares[i];
+        int strip = s->step->strip;
+        work.out = strip == WEIRI_STRIP_NONE ? at->call->out : strips[strip];
+        run_step(at->chain, s, &s->run->blocks[number], &work, scratch);
+        work.in[0] = work.out;
     }
-    if (group->gathers) {
-        scatter(&group->out, first, here, at->call->out, at->shares[i - 1].produce);
+    if (group->gathers && at->steps == group->length) {
+        scatter(&group->out, first, work.out, at->call->out, at->shares[at->steps - 1].produce);
     }
 }
 
@@ -184,15 +194,15 @@ static void one_block(void *user, int number, int thread)
 static void some_frames(void *user, int piece, int thread)
 {
     const group_run *at = user;
-    const weiri_step *step = at->group->first;
-    size_t all = at->shares[0].consume, threads = (size_t)step->blocks;
+    share s = at->shares[0];
+    size_t all = s.consume, threads = (size_t)s.step->blocks;
     size_t from = all * (size_t)piece / threads, to = all * (size_t)(piece + 1) / threads;
-    weiri_work work = {.out = at->call->out + from * step->frame_bytes};
-    for (int k = 0; k < step->inputs; k++) {
-        work.in[k] = at->call->in[k] + from * step->in_bytes[k];
+    weiri_work work = {.out = at->call->out + from * s.step->frame_bytes};
+    for (int k = 0; k < s.step->inputs; k++) {
+        work.in[k] = at->call->in[k] + from * s.step->in_bytes[k];
     }
-    run_step(at->chain, step, &run_of(at->chain, step)->blocks[piece], (share){to - from, to - from},
-             &work, thread);
+    s.consume = s.produce = to - from;
+    run_step(at->chain, &s, &s.run->blocks[piece], &work, scratch_of(at->chain, thread));
 }
 
 /* The counts of the threads' blocks go to the first. */
@@ -215,7 +225,7 @@ static void gather_counts(const weir_chain *chain, const weiri_step *step)
 static void do_pieces(group_run *at, weiri_pool_fn run, int count)
 {
     weiri_pool *pool = at->chain->running->pool;
-    size_t bytes = at->shares[0].consume * at->group->first->in_bytes[0];
+    size_t bytes = at->shares[0].consume * at->group->in.frame_bytes;
     if (pool != NULL && count > 1 && bytes >= LEAST_SHARED_BYTES) {
         weiri_pool_run(pool, run, at, count);
         return;
@@ -226,42 +236,60 @@ static void do_pieces(group_run *at, weiri_pool_fn run, int count)
 }
 
 /* The steps' places move on; at the segment's end, which of them are done. Returns whether all are. */
-static bool advance(weir_chain *chain, const weiri_group *group, const group_run *at)
+static bool advance(const group_run *at)
 {
-    size_t i = 0;
-    bool ended = at->call->ended && at->shares[0].consume == at->call->have;
-    for (const weiri_step *step = group->first; step != NULL; step = step->next, i++) {
-        weiri_step_run *run = run_of(chain, step);
-        run->consumed += at->shares[i].consume;
-        run->produced += at->shares[i].produce;
-        run->ended = ended && run->produced >= weiri_due_at(&step->unit.due, run->consumed, true);
-        ended = run->ended;
+    bool ended = at->call->ended && at->steps == at->group->length;
+    for (int i = 0; i < at->steps; i++) {
+        const share *s = &at->shares[i];
+        s->run->consumed += s->consume;
+        s->run->produced += s->produce;
+        ended = ended && s->run->produced >=
+                             weiri_due_at(&s->step->unit.due, s->run->consumed, true);
     }
     return ended;
 }
 
-static share share_same(const weiri_call *call)
-{
-    size_t frames = call->have < call->room ? call->have : call->room;
-    return (share){frames, frames};
-}
-
 static void run_alone(group_run *at)
 {
-    const weiri_step *step = at->group->first;
-    weiri_step_run *run = run_of(at->chain, step);
-    at->shares[0] = at->group->same ? share_same(at->call) : share_alone(step, run, at->call);
-    if (step->by_frame) {
-        do_pieces(at, some_frames, step->blocks);
-        gather_counts(at->chain, step);
+    const share *s = &at->shares[0];
+    share_alone(&at->shares[0], at->call);
+    if (s->step->by_frame) {
+        do_pieces(at, some_frames, s->step->blocks);
+        gather_counts(at->chain, s->step);
     } else if (at->group->gathers) {
         do_pieces(at, one_block, at->group->blocks);
     } else {
-        weiri_work work = {.out = at->call->out};
-        for (int k = 0; k < step->inputs; k++) {
+        weiri_work work;
+        work.out = at->call->out;
+        for (int k = 0; k < s->step->inputs; k++) {
             work.in[k] = at->call->in[k];
         }
-        run_step(at->chain, step, &run->blocks[0], at->shares[0], &work, 0);
+        run_step(at->chain, s, &s->run->blocks[0], &work, scratch_of(at->chain, 0));
+    }
+}
+
+/* One step that is one for one, over all channels: nothing has to be counted or divided. */
+static void run_plain(weir_chain *chain, const weiri_group *group, weiri_group_run *run, weiri_call *call)
+{
+    const weiri_step *step = group->first;
+    weiri_step_run *step_run = run_of(chain, step);
+    size_t frames = call->have < call->room ? call->have : call->room;
+    call->consumed = call->produced = frames;
+    run->ended = call->ended;
+    if (frames > 0) {
+        weiri_work work;
+        work.consumed = work.produced = step_run->consumed;
+        work.consume = work.produce = frames;
+        work.ended = false;
+        work.in[0] = call->in[0];
+        for (int k = 1; k < step->inputs; k++) {
+            work.in[k] = call->in[k];
+        }
+        work.out = call->out;
+        work.scratch = weiri_chain_memory(chain, chain->plan->work_at + chain->plan->scratch_at);
+        step->ops->run(&step_run->blocks[0], &work);
+        step_run->consumed += frames;
+        step_run->produced += frames;
     }
 }
 
@@ -269,23 +297,33 @@ void weiri_group_call(weir_chain *chain, int number, weiri_call *call)
 {
     const weiri_group *group = &chain->plan->groups[number];
     weiri_group_run *run = &chain->running->groups[number];
+    if (group->plain) {
+        run_plain(chain, group, run, call);
+        return;
+    }
     group_run at;
     at.chain = chain;
     at.group = group;
     at.call = call;
-    if (group->length == 1) {
+    int count = 0;
+    for (const weiri_step *step = group->first; step != NULL; step = step->next, count++) {
+        at.shares[count].step = step;
+        at.shares[count].run = run_of(chain, step);
+    }
+    at.steps = 1;
+    if (count == 1) {
         run_alone(&at);
     } else {
-        share_in_row(chain, group, call, at.shares);
+        at.steps = share_in_row(group, call, at.shares);
         do_pieces(&at, one_block, group->blocks);
     }
-    run->ended = advance(chain, group, &at);
+    run->ended = advance(&at);
     call->consumed = at.shares[0].consume;
-    call->produced = at.shares[group->length - 1].produce;
-    if (!group->same && group->length == 1) {
-        const weiri_step_run *step = run_of(chain, group->first);
-        run->more =
-            weiri_due_at(&group->first->unit.due, step->consumed, false) > step->produced;
+    call->produced = at.steps == count ? at.shares[count - 1].produce : 0;
+    if (count == 1 && !group->same) {
+        at.shares[0].consume = 0;
+        at.shares[0].ended = false;
+        run->more = due_of(&at.shares[0]) > 0;
     }
 }
 
@@ -294,7 +332,6 @@ void weiri_step_reset(weir_chain *chain, int number, bool hold)
     const weiri_step *step = &chain->plan->steps[number];
     weiri_step_run *run = &chain->running->steps[number];
     run->consumed = run->produced = 0;
-    run->ended = false;
     for (int b = 0; !hold && step->ops->reset != NULL && b < step->blocks; b++) {
         step->ops->reset(&run->blocks[b]);
     }

@@ -74,7 +74,8 @@ typedef struct weiri_step {
     bool has_blocks;        /* its channels may be divided */
     int output;             /* number of the output behind it, or -1 */
     int children;
-    int group;
+    int number, group;
+    bool same;               /* one output frame for each input frame, at once */
     struct weiri_step *next; /* of its group */
     uint64_t settle_frames; /* of its input, at WEIRI_SETTLE_TOLERANCE */
     double delay_total;     /* from the chain's input, in its frames */
@@ -103,6 +104,8 @@ typedef struct weiri_group {
     int output; /* number of the output behind it, or -1 */
     bool joins; /* several inputs */
     bool same;  /* each of its steps is one for one */
+    bool plain; /* and it is one step over all channels, on one thread */
+    bool alone; /* no other group follows its (only) input */
     uint64_t block_channels; /* of all blocks but the last */
     int blocks;
     bool gathers; /* its input is copied into a scratch buffer, block by block */
@@ -142,6 +145,7 @@ typedef struct weiri_plan {
     int group_count;
     int *order; /* groups after all that follow them, branches in file order */
     int input_children; /* groups that follow the input directly */
+    int entry;          /* place in the order where a push begins: of an only child, else 0 */
     int input_lends;    /* the one that is in place, or -1 */
     size_t input_bytes; /* of a frame */
     weiri_exit *exits;  /* by number of the output */
@@ -168,7 +172,6 @@ typedef struct weiri_plan {
 
 typedef struct weiri_step_run {
     uint64_t consumed, produced; /* place: frames of this segment */
-    bool ended;                  /* its segment's end has passed through it */
     uint64_t unfinished;         /* input frames dropped at ends of segments (S4, S9) */
     const void *constants, *spare;
     weiri_block *blocks;
@@ -277,7 +280,7 @@ static inline unsigned char *weiri_chain_memory(const weir_chain *chain, uint64_
 typedef struct weiri_call {
     const unsigned char *in[WEIRI_INPUTS_MAX];
     size_t have; /* frames that all inputs have */
-    bool ended;  /* and no more will come in this segment */
+    bool ended;  /* there are none, and no more will come in this segment */
     unsigned char *out;
     size_t room; /* frames */
     size_t consumed, produced; /* results */

@@ -28,11 +28,6 @@ static bool ended_before(const weir_chain *chain, const weiri_group *group, int 
     return parent < 0 ? chain->running->ending : chain->running->groups[parent].ended;
 }
 
-static int children_of(const weiri_plan *plan, int group)
-{
-    return group < 0 ? plan->input_children : plan->groups[group].children;
-}
-
 /* Frames of an input that the group has not taken. */
 static size_t frames_before(const weiri_edge *edge, const weiri_group_run *run, int input)
 {
@@ -47,14 +42,15 @@ static bool is_lent(const weir_chain *chain, int lends)
                           is_lent(chain, chain->plan->groups[lends].lends));
 }
 
-static size_t room_behind(const weir_chain *chain, int number, const weiri_delivery *delivery)
+static size_t room_behind(const weir_chain *chain,
+                          const weiri_group *group,
+                          const weiri_group_run *run,
+                          const weiri_delivery *delivery)
 {
-    const weiri_group *group = &chain->plan->groups[number];
-    const weiri_group_run *run = &chain->running->groups[number];
     if (delivery->rows != NULL && group->output >= 0) {
         return delivery->capacity - delivery->got;
     }
-    if (run->undelivered > 0 || is_lent(chain, group->lends)) {
+    if (run->undelivered > 0 || (group->lends >= 0 && is_lent(chain, group->lends))) {
         return 0;
     }
     if (group->in_place) {
@@ -84,20 +80,21 @@ static void release(weir_chain *chain, int parent)
     edge->data = edge->frames == 0 ? edge->base : edge->data + gone * bytes;
 }
 
-static void take(weir_chain *chain, int number, int input, size_t frames)
+static void take(weir_chain *chain,
+                 const weiri_group *group,
+                 weiri_group_run *run,
+                 int input,
+                 weiri_edge *edge,
+                 size_t frames)
 {
-    const weiri_group *group = &chain->plan->groups[number];
-    weiri_group_run *run = &chain->running->groups[number];
-    int parent = group->parents[input];
-    weiri_edge *edge = edge_before(chain, group, input);
     run->taken[input] += frames;
-    if (children_of(chain->plan, parent) == 1 && frames == edge->frames && !run->ended) {
-        edge->first += frames;
+    if (frames == edge->frames && group->alone) {
+        edge->first += frames; /* all that is there, and nobody else waits for it */
         edge->frames = 0;
         edge->data = edge->base;
-        return;
+    } else {
+        release(chain, group->parents[input]);
     }
-    release(chain, parent);
 }
 
 /* ---- what can run -------------------------------------------------------------------------------- */
@@ -110,54 +107,62 @@ static void skip_frames(weir_chain *chain, int number)
     for (int k = 0; k < group->inputs; k++) {
         uint64_t skip = group->first->skip[k];
         if (run->taken[k] < skip) {
-            const weiri_edge *edge = edge_before(chain, group, k);
+            weiri_edge *edge = edge_before(chain, group, k);
             uint64_t frames = frames_before(edge, run, k), left = skip - run->taken[k];
-            take(chain, number, k, (size_t)(frames < left ? frames : left));
+            take(chain, group, run, k, edge, (size_t)(frames < left ? frames : left));
         }
     }
 }
 
-/* Frames that all inputs have; *ret_ended: and there will be no more of one of them. */
-static size_t frames_of_all(weir_chain *chain, int number, bool *ret_ended)
+/* What a group would run with. */
+typedef struct ready {
+    size_t have, room;
+    bool ended; /* no frames, and there will be none */
+} ready;
+
+/* The frames that all inputs of a join have. */
+static void join_frames(weir_chain *chain, int number, ready *r)
 {
     const weiri_group *group = &chain->plan->groups[number];
     const weiri_group_run *run = &chain->running->groups[number];
-    if (group->joins) {
-        skip_frames(chain, number);
-    }
-    size_t least = SIZE_MAX;
+    skip_frames(chain, number);
+    r->have = SIZE_MAX;
     for (int k = 0; k < group->inputs; k++) {
         size_t frames = frames_before(edge_before(chain, group, k), run, k);
-        least = frames < least ? frames : least;
+        r->have = frames < r->have ? frames : r->have;
     }
-    *ret_ended = false;
-    for (int k = 0; k < group->inputs; k++) {
-        *ret_ended |= ended_before(chain, group, k) &&
-                      frames_before(edge_before(chain, group, k), run, k) == least;
+    for (int k = 0; r->have == 0 && k < group->inputs; k++) {
+        r->ended |= ended_before(chain, group, k) &&
+                    frames_before(edge_before(chain, group, k), run, k) == 0;
     }
-    return least;
 }
 
-static bool can_run(weir_chain *chain, int number, const weiri_delivery *delivery)
+static bool can_run(weir_chain *chain, int number, const weiri_delivery *delivery, ready *r)
 {
     const weiri_group *group = &chain->plan->groups[number];
     const weiri_group_run *run = &chain->running->groups[number];
-    bool ended = false;
     if (run->ended) {
         return false;
     }
-    if (!run->more && frames_of_all(chain, number, &ended) == 0 && !ended) {
+    r->ended = false;
+    if (group->joins) {
+        join_frames(chain, number, r);
+    } else {
+        r->have = frames_before(edge_before(chain, group, 0), run, 0);
+        r->ended = r->have == 0 && chain->running->ending && ended_before(chain, group, 0);
+    }
+    if (r->have == 0 && !run->more && !r->ended) {
         return false;
     }
-    (void)group;
-    return room_behind(chain, number, delivery) > 0;
+    r->room = room_behind(chain, group, run, delivery);
+    return r->room > 0;
 }
 
 /* The first in post-order, from place `at` on, that can run: its place, or group_count. */
-static int next_to_run(weir_chain *chain, int at, const weiri_delivery *delivery)
+static int next_to_run(weir_chain *chain, int at, const weiri_delivery *delivery, ready *ret_ready)
 {
     const weiri_plan *plan = chain->plan;
-    while (at < plan->group_count && !can_run(chain, plan->order[at], delivery)) {
+    while (at < plan->group_count && !can_run(chain, plan->order[at], delivery, ret_ready)) {
         at++;
     }
     return at;
@@ -168,8 +173,7 @@ static int next_to_run(weir_chain *chain, int at, const weiri_delivery *delivery
  * without looking at all of it for each step. */
 static int place_below(const weiri_plan *plan, int group, int place)
 {
-    bool joined = group >= 0 && plan->groups[group].feeds_join;
-    return children_of(plan, group) == 1 && !joined ? place - 1 : 0;
+    return plan->groups[group].children == 1 && !plan->groups[group].feeds_join ? place - 1 : 0;
 }
 
 /* ---- running one --------------------------------------------------------------------------------- */
@@ -235,24 +239,26 @@ static unsigned char *place_behind(weir_chain *chain, int number, const weiri_ca
     return edge->base + edge->frames * bytes;
 }
 
-static weir_err run_group(weir_chain *chain, int number, weiri_delivery *delivery)
+static weir_err
+run_group(weir_chain *chain, int number, ready *r, weiri_delivery *delivery)
 {
     const weiri_group *group = &chain->plan->groups[number];
     weiri_group_run *run = &chain->running->groups[number];
-    weiri_call call = {.ended = false};
-    call.have = frames_of_all(chain, number, &call.ended);
+    weiri_call call;
+    call.have = r->have < group->take ? r->have : group->take;
+    call.ended = r->ended;
+    call.room = r->room;
     for (int k = 0; k < group->inputs; k++) {
         const weiri_edge *edge = edge_before(chain, group, k);
         call.in[k] = edge->data + (run->taken[k] - edge->first) * group->first->in_bytes[k];
     }
     bool pulled = delivery->rows != NULL && group->output >= 0;
-    call.room = room_behind(chain, number, delivery);
-    call.have = call.have < group->take ? call.have : group->take;
     call.out = pulled ? delivery->rows + delivery->got * group->last->frame_bytes
                       : place_behind(chain, number, &call);
     weiri_group_call(chain, number, &call);
+    r->have -= call.consumed;
     for (int k = 0; k < group->inputs; k++) {
-        take(chain, number, k, call.consumed);
+        take(chain, group, run, k, edge_before(chain, group, k), call.consumed);
     }
     if (pulled) {
         into_rows(chain, number, delivery, call.produced);
@@ -299,10 +305,11 @@ weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery)
     const weiri_plan *plan = chain->plan;
     weir_err err = running->pending ? deliver_refused(chain, delivery) : WEIR_OK;
     /* Where nothing was left, only the input can be taken. */
-    int at = running->pending || running->ending ? 0 : place_below(plan, -1, plan->group_count);
+    int at = running->pending || running->ending ? 0 : plan->entry;
     running->pending = true;
+    ready r = {0, 0, false};
     while (err == WEIR_OK && (delivery->rows == NULL || delivery->got < delivery->capacity)) {
-        at = next_to_run(chain, at, delivery);
+        at = next_to_run(chain, at, delivery, &r);
         if (at == plan->group_count) {
             running->pending = false;
             break;
@@ -312,9 +319,14 @@ weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery)
             delivery->outside = false;
         }
         int number = plan->order[at];
-        err = run_group(chain, number, delivery);
-        if (running->groups[number].edge.frames > 0 || running->ending) {
-            at = running->ending ? 0 : place_below(plan, number, at);
+        err = run_group(chain, number, &r, delivery);
+        const weiri_group_run *run = &running->groups[number];
+        if (running->ending) {
+            at = 0;
+        } else if (run->edge.frames > 0) {
+            at = place_below(plan, number, at);
+        } else if (!run->more && r.have == 0) {
+            at++; /* nothing before it could run, and it has consumed all */
         }
     }
     return err;

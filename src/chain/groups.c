@@ -65,7 +65,7 @@ static void add_to_groups(const weir_chain *chain, weiri_plan *plan, weiri_step 
     group->last = step;
     group->length++;
     group->output = step->output;
-    group->same = group->same && weiri_due_is_same(&step->unit.due);
+    group->same = group->same && step->same;
 }
 
 /* Post-order: a group after all that follow it. The first in this order that can run is then always one
@@ -99,6 +99,13 @@ weir_err weiri_plan_groups(weir_chain *chain, weiri_plan *plan)
         add_to_groups(chain, plan, &plan->steps[i]);
     }
     order_from(plan, seen, -1, 0);
+    plan->entry = plan->input_children == 1 ? plan->group_count - 1 : 0;
+    for (int i = 0; i < plan->group_count; i++) {
+        weiri_group *group = &plan->groups[i];
+        int parent = group->parents[0];
+        int children = parent < 0 ? plan->input_children : plan->groups[parent].children;
+        group->alone = !group->joins && children == 1;
+    }
     return WEIR_OK;
 }
 
@@ -260,6 +267,7 @@ static weir_err divide(weir_chain *chain, weiri_plan *plan, weiri_group *group)
             err = shape_block(chain, step, 1, last, channels - last);
         }
     }
+    group->plain = group->same && group->length == 1 && !group->gathers && !group->first->by_frame;
     return err;
 }
 

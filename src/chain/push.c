@@ -54,8 +54,9 @@ static bool same_shape(const weir_spec *a, const weir_spec *b)
 {
     bool same = a->dim_count == b->dim_count && a->dtype == b->dtype && a->rate_hz == b->rate_hz;
     for (uint32_t i = 1; same && i < a->dim_count; i++) {
-        same = a->dims[i].size == b->dims[i].size && a->dims[i].name != NULL &&
-               strcmp(a->dims[i].name, b->dims[i].name) == 0;
+        const char *name = a->dims[i].name;
+        same = a->dims[i].size == b->dims[i].size && name != NULL &&
+               (name == b->dims[i].name || strcmp(name, b->dims[i].name) == 0);
     }
     return same;
 }
@@ -99,7 +100,9 @@ push_tiles(weir_chain *chain, const weir_message *message, weiri_delivery *deliv
         size_t frames = message->frames - at < tile ? message->frames - at : tile;
         input->data = (unsigned char *)(uintptr_t)message->data + at * bytes;
         input->frames = frames;
-        look_ahead(chain, input->data + frames * bytes, message->frames - at - frames);
+        if (message->frames > tile) {
+            look_ahead(chain, input->data + frames * bytes, message->frames - at - frames);
+        }
         err = weiri_chain_drain(chain, delivery);
         at += frames - input->frames;
         running->consumed = at;
@@ -108,7 +111,9 @@ push_tiles(weir_chain *chain, const weir_message *message, weiri_delivery *deliv
     running->frames_in += running->consumed;
     input->frames = 0;
     input->data = NULL;
-    look_ahead(chain, NULL, 0);
+    if (message->frames > tile) {
+        look_ahead(chain, NULL, 0);
+    }
     return err;
 }
 
@@ -135,8 +140,13 @@ static weir_err
 with_sink(weir_chain *chain, const weir_message *message, weir_sink_fn sink, void *user)
 {
     outside to = {.sink = sink, .user = user, .mode = weiri_mode_enter()};
-    weiri_delivery delivery = {.sink = sink == NULL ? NULL : call_outside, .user = &to};
+    weiri_delivery delivery;
     to.delivery = &delivery;
+    delivery.sink = sink == NULL ? NULL : call_outside;
+    delivery.user = &to;
+    delivery.rows = NULL; /* nothing below is looked at without rows, but `got` */
+    delivery.got = 0;
+    delivery.outside = false;
     chain->running->busy = true;
     weir_err err = message == NULL ? weiri_chain_end_segment(chain, &delivery)
                                    : push_to(chain, message, &delivery);

@@ -52,7 +52,7 @@ weir_err weiri_running_create(weir_chain *chain, weiri_plan *plan)
 static void place_block(weir_chain *chain, const weiri_step *step, int number)
 {
     const weiri_group *group = &chain->plan->groups[step->group];
-    weiri_step_run *run = &chain->running->steps[step - chain->plan->steps];
+    weiri_step_run *run = &chain->running->steps[step->number];
     uint64_t width = step->by_frame ? step->channels : group->block_channels;
     uint64_t first = step->by_frame ? 0 : (uint64_t)number * width;
     int shape = !step->by_frame && step->blocks > 1 && number == step->blocks - 1 ? 1 : 0;
@@ -69,21 +69,21 @@ static void place_block(weir_chain *chain, const weiri_step *step, int number)
         .out = &step->block_out[shape],
         .first_channel = first,
         .channels = step->channels - first < width ? step->channels - first : width,
+        .columns = weir_spec_columns(step->block_in[shape]),
         .state = state,
         .missing = missing,
         .ahead = &chain->running->ahead,
     };
     memset(missing, 0, block->channels * sizeof *missing);
-    uint64_t columns = weir_spec_columns(block->in);
     for (size_t i = 0; i < step->unit.field_count; i++) {
         state[i] = at;
-        at += (weiri_field_bytes(&step->unit.fields[i], columns) + 63) / 64 * 64;
+        at += (weiri_field_bytes(&step->unit.fields[i], block->columns) + 63) / 64 * 64;
     }
 }
 
 static void place_step(weir_chain *chain, weiri_step *step)
 {
-    weiri_step_run *run = &chain->running->steps[step - chain->plan->steps];
+    weiri_step_run *run = &chain->running->steps[step->number];
     void *constants = weiri_chain_memory(chain, step->constants_at);
     memset(constants, 0, (size_t)step->unit.constant_bytes);
     if (step->ops->prepare != NULL) {
@@ -95,7 +95,7 @@ static void place_step(weir_chain *chain, weiri_step *step)
     for (int b = 0; b < step->blocks; b++) {
         place_block(chain, step, b);
     }
-    weiri_step_reset(chain, (int)(step - chain->plan->steps), false);
+    weiri_step_reset(chain, step->number, false);
 }
 
 static void place(weir_chain *chain)

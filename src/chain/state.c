@@ -403,10 +403,10 @@ static void place_groups(weir_chain *chain)
         const weiri_group *group = &chain->plan->groups[i];
         weiri_group_run *run = &chain->running->groups[i];
         if (!group->joins) {
-            run->taken[0] = chain->running->steps[group->first - chain->plan->steps].consumed;
+            run->taken[0] = chain->running->steps[group->first->number].consumed;
         }
         if (!group->feeds_join && !group->joins) {
-            run->edge.first = chain->running->steps[group->last - chain->plan->steps].produced;
+            run->edge.first = chain->running->steps[group->last->number].produced;
         }
     }
 }

@@ -281,8 +281,8 @@ static void options_that_do_not_suit(void **state)
     assert_fails(open_only("synthetic:", &options), WEIR_E_USAGE, "synthetic:rate=10");
     static const struct {
         const char *list, *said;
-    } lists[] = {{"2", "channels 0 to 1"},
-                 {"0-2", "channels 0 to 1"},
+    } lists[] = {{"2", "there are: 0 to 1"},
+                 {"0-2", "there are: 0 to 1"},
                  {"1-0", "backwards"},
                  {"", "empty"},
                  {"0,,1", "empty"},

@@ -319,13 +319,60 @@ static void texts_of_others(void **state)
                  "does not list all segments");
 }
 
+/* Any byte may be another, or the file end anywhere: it is read, left alone or refused. */
+static void damaged(void **state)
+{
+    (void)state;
+    static const char *const labels[] = {"a\"b", "\xc2\xb5", "c"};
+    char path[256], side[280], whole[4096];
+    snprintf(path, sizeof path, "%s", own_path("d.raw"));
+    snprintf(side, sizeof side, "%s.json", path);
+    output out = begin(path, 3, labels, true);
+    for (uint64_t s = 0; s < 5; s++) {
+        put(&out, s, 4);
+    }
+    end(&out, true);
+    snprintf(whole, sizeof whole, "%.4000s", text_of(side));
+    size_t length = strlen(whole);
+    uint64_t seed = testing_seed("damaged");
+    size_t opened = 0;
+    for (int i = 0; i < 4000; i++) {
+        char text[4096];
+        size_t bytes = length;
+        memcpy(text, whole, length);
+        for (uint64_t k = testing_random(&seed) % 3; k < 3; k++) {
+            static const char some[] = "\"\\[]{},:-+.eE0129nutf \n\xff";
+            size_t at = testing_random(&seed) % length;
+            text[at] = some[testing_random(&seed) % (sizeof some - 1)];
+        }
+        if (i % 4 == 0) {
+            bytes = testing_random(&seed) % length;
+        }
+        write_file("d.raw.json", text, bytes);
+        weir_recording_options options = weir_recording_options_default();
+        weir_source *source = NULL;
+        options.dtype = i % 2 ? "f32" : NULL;
+        options.channels_in_file = i % 2 ? 3 : 0;
+        options.rate_hz = i % 3 ? 10 : 0;
+        if (weir_recording_open(path, &options, &source) == WEIR_OK) {
+            recorded all = {0};
+            assert_ok(read_source(source, 7, 0, &all));
+            assert_true(all.frames * all.columns == 60);
+            recorded_free(&all);
+            source->ops->close(source);
+            opened++;
+        }
+    }
+    assert_true(opened > 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_segment),       cmocka_unit_test(many_channels),
         cmocka_unit_test(part_without_labels), cmocka_unit_test(unfinished_is_said),
         cmocka_unit_test(parts_are_kept),      cmocka_unit_test(name_taken_meanwhile),
-        cmocka_unit_test(texts_of_others),
+        cmocka_unit_test(texts_of_others),     cmocka_unit_test(damaged),
     };
     return cmocka_run_group_tests_name("sidefile", tests, NULL, own_folder_remove);
 }

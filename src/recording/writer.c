@@ -18,7 +18,10 @@ weir_err weiri_write_all(int fd, const char *name, const void *from, size_t byte
     const unsigned char *at = from;
     while (bytes > 0) {
         ssize_t done = write(fd, at, bytes);
-        if (done < 0 && errno != EINTR) {
+        if (done < 0 && errno == EINTR) { /* a pipe whose reader has stopped */
+            return weiri_fail(WEIR_E_INTERRUPTED, "%s: interrupted while it was written", name);
+        }
+        if (done < 0) {
             return weiri_fail(WEIR_E_IO, "%s: cannot be written: %s", name, strerror(errno));
         }
         at += done > 0 ? done : 0;
@@ -498,7 +501,13 @@ static weir_err look(weiri_writer *writer)
     if (writer->pipe) {
         return WEIR_OK;
     }
-    const char *const begun[] = {writer->part, writer->side_part, writer->side_next};
+    /* /dev/fd/3, of a shell that has a file there: its name would be replaced, and the file stay as it is. */
+    if (strncmp(writer->path, "/dev/", 5) == 0 && lstat(writer->path, &status) == 0 &&
+        S_ISLNK(status.st_mode)) {
+        return weiri_fail(WEIR_E_USAGE, "%s: leads to a file; state the file's own name",
+                          writer->path);
+    }
+    const char *const begun[] = {writer->part, writer->side_part, writer->side_next, writer->side};
     weir_err err = name_taken(writer);
     for (size_t i = 0; err == WEIR_OK && i < sizeof begun / sizeof *begun; i++) {
         err = may_replace(begun[i], writer->force);

@@ -227,6 +227,71 @@ static void edges_may_be_fractions(void **state)
     drive_close(b);
 }
 
+/* After settle() frames the start no longer matters above the tolerance; dsp/sos_test.c: and not sooner. */
+static void settling_is_stated(void **state)
+{
+    (void)state;
+    uint64_t random = drive_seed();
+    static const char *const edges[][2] = {
+        {"300 Hz", "6 kHz"}, {NULL, "900 Hz"}, {"300 Hz", NULL}, {"1200 Hz", "800 Hz"}};
+    for (size_t i = 0; i < 16; i++) {
+        drive *d = NULL;
+        double tolerance = i % 2 == 0 ? 1e-3 : 1e-6;
+        assert_int_equal(
+            open_filter(WEIR_F64, 3, 1.0 + (double)(i / 4), edges[i % 4][0], edges[i % 4][1], &d),
+            WEIR_OK);
+        assert_true(isnan(d->plan.delay_frames));
+        drive_settles(d, 50, tolerance, &random);
+        assert_true(drive_settle(d, tolerance) < 30000);
+        assert_true(drive_settle(d, 0.0) == WEIRI_SETTLES_NEVER);
+        drive_close(d);
+    }
+    drive *d = NULL;
+    assert_int_equal(open_filter(WEIR_F64, 1, 0, NULL, NULL, &d), WEIR_OK);
+    assert_int_equal(drive_settle(d, 1e-9), 0);
+    drive_close(d);
+}
+
+/* The same edges again change no bit; others are those of a filter that has run with them for long. */
+static void edges_change_while_running(void **state)
+{
+    (void)state;
+    enum { FRAMES = 3000 };
+    uint64_t random = drive_seed();
+    weir_value given[] = {weir_number("order", 4), weir_text("cuton", "300 Hz"),
+                          weir_text("cutoff", "6 kHz")};
+    drive *a = NULL, *b = NULL;
+    assert_int_equal(open_filter(WEIR_F64, 2, 4, "300 Hz", "6 kHz", &a), WEIR_OK);
+    assert_int_equal(open_filter(WEIR_F64, 2, 4, "300 Hz", "6 kHz", &b), WEIR_OK);
+    double *data = drive_signal(&a->in, FRAMES, 0.0, 0.01, &random);
+    drive_output whole = drive_run(a, data, FRAMES, 0, NULL);
+    drive_output x = drive_run(b, data, 1000, 0, NULL);
+    assert_int_equal(drive_set(b, given, 3), WEIR_OK);
+    drive_output y = drive_run(b, data + 2000, FRAMES - 1000, 0, NULL);
+    assert_memory_equal(x.data, whole.data, 2000 * sizeof(double));
+    assert_memory_equal(y.data, whole.data + 2000 * sizeof(double), 4000 * sizeof(double));
+    free(whole.data);
+    free(x.data);
+    free(y.data);
+    given[2] = weir_text("cutoff", "3 kHz");
+    drive_reset(b);
+    x = drive_run(b, data, 1000, 0, NULL);
+    assert_int_equal(drive_set(b, given, 3), WEIR_OK);
+    y = drive_run(b, data + 2000, FRAMES - 1000, 0, NULL);
+    drive_close(a);
+    assert_int_equal(open_filter(WEIR_F64, 2, 4, "300 Hz", "3 kHz", &a), WEIR_OK);
+    whole = drive_run(a, data, FRAMES, 0, NULL);
+    for (size_t i = 3000; i < 4000; i++) {
+        drive_near(drive_value(b, &y, i), drive_value(a, &whole, i + 2000), 1e-9, 1e-9, "later");
+    }
+    free(whole.data);
+    free(x.data);
+    free(y.data);
+    free(data);
+    drive_close(a);
+    drive_close(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +301,8 @@ int main(void)
         cmocka_unit_test(order_0_hands_on),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(edges_may_be_fractions),
+        cmocka_unit_test(settling_is_stated),
+        cmocka_unit_test(edges_change_while_running),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

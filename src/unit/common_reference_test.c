@@ -190,6 +190,37 @@ static void groups(void **state)
     }
 }
 
+/* mode and include_current act from the next frame on; passthrough too. */
+static void settings_change_while_running(void **state)
+{
+    (void)state;
+    weir_spec spec = weir_spec_make(WEIR_F64, 1000.0, 3, NULL, NULL);
+    static const double input[3] = {1.0, 2.0, 6.0};
+    static const struct {
+        const char *mode;
+        bool current;
+        double expected; /* of the first */
+    } modes[] = {{"mean", true, -2.0},
+                 {"median", true, -1.0},
+                 {"passthrough", true, 1.0},
+                 {"mean", false, -3.0}};
+    drive *d = NULL;
+    for (size_t i = 0; i < 4; i++) {
+        weir_value given[2] = {
+            weir_text("mode", modes[i].mode),
+            {.key = "include_current", .type = WEIR_VALUE_BOOL, .number = modes[i].current}};
+        if (d == NULL) {
+            assert_int_equal(drive_open("common_reference", &spec, given, 2, &d), WEIR_OK);
+        } else {
+            assert_int_equal(drive_set(d, given, 2), WEIR_OK);
+        }
+        drive_output o = drive_run(d, input, 1, 0, NULL);
+        drive_near(drive_value(d, &o, 0), modes[i].expected, 1e-15, 0.0, modes[i].mode);
+        free(o.data);
+    }
+    drive_close(d);
+}
+
 static void settings_are_checked(void **state)
 {
     (void)state;
@@ -230,6 +261,7 @@ int main(void)
         cmocka_unit_test(in_place),
         cmocka_unit_test(groups),
         cmocka_unit_test(settings_are_checked),
+        cmocka_unit_test(settings_change_while_running),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

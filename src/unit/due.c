@@ -24,32 +24,45 @@ static uint64_t clamp(wide value)
     return value < 0 ? 0 : value > (wide)UINT64_MAX ? UINT64_MAX : (uint64_t)value;
 }
 
+static bool has_no_ratio(const weiri_due *due)
+{
+    return due->p == 1 && due->q == 1 && due->grain == 1; /* most units */
+}
+
+/* Of numbers >= 0: the processor divides 64 bits, a call 128. */
+static wide divide(wide over, wide under)
+{
+    return over <= (wide)UINT64_MAX && under <= (wide)UINT64_MAX
+               ? (wide)((uint64_t)over / (uint64_t)under)
+               : over / under;
+}
+
 uint64_t weiri_due_at(const weiri_due *due, uint64_t n, bool ended)
 {
-    if (due->p == 1 && due->q == 1 &&
-        due->grain == 1) { /* most units; a 128-bit division takes 10 ns */
-        return clamp((wide)n + (ended ? due->end : due->offset));
+    int64_t offset = ended ? due->end : due->offset;
+    if (has_no_ratio(due)) {
+        return offset == 0 ? n : clamp((wide)n + offset);
     }
-    wide at = (wide)n * due->q + (ended ? due->end : due->offset);
+    wide at = (wide)n * due->q + offset;
     if (at < 0) {
         return 0;
     }
-    if (ended) {
-        return clamp(at / due->p);
-    }
-    wide grains = at / ((wide)due->p * due->grain);
-    return clamp(grains * due->grain);
+    return ended ? clamp(divide(at, due->p))
+                 : clamp(divide(at, (wide)due->p * due->grain) * due->grain);
 }
 
 uint64_t weiri_due_inverse(const weiri_due *due, uint64_t frames)
 {
     /* floor(x / P) <= f holds up to x = P (f + 1) - 1 */
+    if (has_no_ratio(due)) {
+        return due->offset == 0 ? frames : clamp((wide)frames - due->offset);
+    }
     wide grains = (wide)(frames / due->grain) + 1;
     if (grains > (wide)1 << 63) {
         return UINT64_MAX;
     }
     wide at = (wide)due->p * due->grain * grains - 1 - due->offset;
-    return at < 0 ? 0 : clamp(at / due->q);
+    return at < 0 ? 0 : clamp(divide(at, due->q));
 }
 
 uint64_t weiri_due_most(const weiri_due *due, uint64_t c)

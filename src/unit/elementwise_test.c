@@ -189,6 +189,87 @@ static void lists_go_along_an_axis(void **state)
     free(data);
 }
 
+/* Blocks of channels find their coefficients in any layout: channels before, between and after others, and a
+ * list along another axis. */
+static void lists_in_any_layout(void **state)
+{
+    (void)state;
+    enum { CHANNELS = 37, FREQS = 3, METRICS = 2, FRAMES = 60 };
+    weir_value numbers[CHANNELS];
+    for (size_t i = 0; i < CHANNELS; i++) {
+        numbers[i] = weir_number(NULL, 1.0 + (double)(i * i));
+    }
+    const weir_axis freq = {.name = "freq", .unit = "Hz", .size = FREQS, .step = 1.0};
+    const weir_axis metric = {.name = "metric", .unit = "", .size = METRICS};
+    uint64_t random = drive_seed();
+    for (size_t layout = 0; layout < 4; layout++) {
+        for (size_t along = 0; along < 2; along++) {
+            weir_spec spec =
+                weir_spec_make(layout % 2 == 0 ? WEIR_F64 : WEIR_F32, 1000.0, CHANNELS, NULL, NULL);
+            weir_axis channels = spec.dims[1];
+            const weir_axis dims[4][3] = {{channels, freq, metric},
+                                          {freq, channels, metric},
+                                          {freq, metric, channels},
+                                          {channels, freq, metric}};
+            memcpy(spec.dims + 1, dims[layout], sizeof dims[layout]);
+            spec.dim_count = layout == 3 ? 3 : 4;
+            weir_value given[3] = {{.key = "scale", .type = WEIR_VALUE_LIST, .items = numbers},
+                                   {.key = "offset", .type = WEIR_VALUE_LIST, .items = numbers},
+                                   weir_text("axis", along == 0 ? "ch" : "freq")};
+            given[0].count = given[1].count = along == 0 ? CHANNELS : FREQS;
+            drive *d = NULL;
+            assert_int_equal(drive_open("linear", &spec, given, 3, &d), WEIR_OK);
+            assert_true(d->plan.columnwise);
+            void *data = drive_signal(&spec, FRAMES, 0.0, 0.001, &random);
+            drive_output o = drive_cuts(d, data, FRAMES, &random);
+            size_t columns = (size_t)weir_spec_columns(&spec);
+            weiri_split split = weiri_spec_split(&spec, weir_spec_dim(&spec, given[2].text));
+            for (size_t i = 0; i < FRAMES * columns; i++) {
+                double by = numbers[i % columns / split.inner % split.size].number;
+                double x = drive_input(&spec, data, i), y = x * by + by;
+                drive_near(drive_value(d, &o, i),
+                           !isfinite(x)             ? (double)NAN
+                           : spec.dtype == WEIR_F32 ? (double)(float)y
+                                                    : y,
+                           0.0, 0.0, "linear");
+            }
+            free(o.data);
+            free(data);
+            drive_close(d);
+        }
+    }
+}
+
+/* A live setting acts from the next frame on. */
+static void settings_change_while_running(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *unit, *setting;
+        double first, second, expected[2];
+    } cases[] = {{"scale", "scale", 2.0, -1.0, {6.0, -3.0}},
+                 {"pow", "exponent", 2.0, 1.0, {9.0, 3.0}},
+                 {"log", "base", 3.0, 9.0, {1.0, 0.5}},
+                 {"clip", "min", 4.0, 1.0, {4.0, 3.0}},
+                 {"clip", "max", 2.0, 5.0, {2.0, 3.0}}};
+    weir_spec spec = weir_spec_make(WEIR_F64, 1000.0, 1, NULL, NULL);
+    const double three = 3.0;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        drive *d = NULL;
+        weir_value given = weir_number(cases[i].setting, cases[i].first);
+        assert_int_equal(drive_open(cases[i].unit, &spec, &given, 1, &d), WEIR_OK);
+        drive_output a = drive_run(d, &three, 1, 0, NULL);
+        given = weir_number(cases[i].setting, cases[i].second);
+        assert_int_equal(drive_set(d, &given, 1), WEIR_OK);
+        drive_output b = drive_run(d, &three, 1, 0, NULL);
+        drive_near(drive_value(d, &a, 0), cases[i].expected[0], 1e-15, 0.0, cases[i].setting);
+        drive_near(drive_value(d, &b, 0), cases[i].expected[1], 1e-15, 0.0, cases[i].setting);
+        free(a.data);
+        free(b.data);
+        drive_close(d);
+    }
+}
+
 static void settings_are_checked(void **state)
 {
     (void)state;
@@ -229,8 +310,8 @@ static void settings_are_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_value),
-        cmocka_unit_test(lists_go_along_an_axis),
+        cmocka_unit_test(each_value),           cmocka_unit_test(lists_go_along_an_axis),
+        cmocka_unit_test(lists_in_any_layout),  cmocka_unit_test(settings_change_while_running),
         cmocka_unit_test(settings_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

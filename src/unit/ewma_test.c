@@ -180,6 +180,54 @@ static void settings_are_checked(void **state)
     }
 }
 
+/* Least frames after which the start matters by at most a tolerance; the scaler's never stops. */
+static void settling_is_stated(void **state)
+{
+    (void)state;
+    uint64_t random = drive_seed();
+    static const double tolerances[] = {0.5, 1e-3, 1e-6};
+    for (size_t i = 0; i < 3; i++) {
+        drive *d = NULL;
+        assert_int_equal(open_at("ewma", WEIR_F64, 3, 1000.0, "50 ms", &d), WEIR_OK);
+        drive_settles(d, 400, tolerances[i], &random);
+        /* exp(-(k + 1) / 50) <= tolerance */
+        double frames = (double)drive_settle(d, tolerances[i]);
+        assert_true(exp(-(frames + 1.0) / 50.0) <= tolerances[i] * (1.0 + 1e-12));
+        assert_true(exp(-frames / 50.0) > tolerances[i]);
+        assert_true(drive_settle(d, 0.0) == WEIRI_SETTLES_NEVER);
+        assert_int_equal(drive_settle(d, 1.0), 0);
+        drive_close(d);
+        assert_int_equal(open_at("adaptive_standard_scaler", WEIR_F64, 3, 1000.0, "50 ms", &d),
+                         WEIR_OK);
+        assert_true(drive_settle(d, tolerances[i]) == WEIRI_SETTLES_NEVER);
+        drive_close(d);
+    }
+}
+
+/* Weight and mean so far are kept: the next output follows from them and the new constant. */
+static void time_constant_changes_while_running(void **state)
+{
+    (void)state;
+    double input[4] = {4.0, 0.0, 2.0, 6.0};
+    drive *d = NULL;
+    assert_int_equal(open_at("ewma", WEIR_F64, 1, 1000.0, "50 ms", &d), WEIR_OK);
+    drive_output a = drive_run(d, input, 2, 0, NULL);
+    weir_value given = weir_text("time_constant", "2 ms");
+    assert_int_equal(drive_set(d, &given, 1), WEIR_OK);
+    drive_output b = drive_run(d, input + 2, 2, 0, NULL);
+    double weight = 0.0, sum = 0.0;
+    for (size_t f = 0; f < 4; f++) {
+        double alpha = -expm1(-1.0 / (f < 2 ? 50.0 : 2.0));
+        weight = (1.0 - alpha) * weight + alpha;
+        sum = (1.0 - alpha) * sum + alpha * input[f];
+        drive_near(f < 2 ? drive_value(d, &a, f) : drive_value(d, &b, f - 2), sum / weight, 1e-12,
+                   1e-12, "ewma");
+    }
+    free(a.data);
+    free(b.data);
+    drive_close(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +235,8 @@ int main(void)
         cmocka_unit_test(a_constant_stays),
         cmocka_unit_test(an_offset_does_not_cancel),
         cmocka_unit_test(settings_are_checked),
+        cmocka_unit_test(settling_is_stated),
+        cmocka_unit_test(time_constant_changes_while_running),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

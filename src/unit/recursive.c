@@ -26,7 +26,9 @@ void weiri_recursive_prepare(const weiri_unit_plan *plan, weiri_recursive *ret_c
 {
     ret_constants->words = plan->field_count > STATE ? (size_t)plan->fields[STATE].rows : 0;
     ret_constants->starts = plan->field_count > STARTED;
-    ret_constants->inner = (size_t)weiri_spec_channels(plan->in).inner;
+    weiri_split split = weiri_spec_channels(plan->in);
+    ret_constants->inner = (size_t)split.inner;
+    ret_constants->each = (size_t)(split.outer * split.inner);
 }
 
 void weiri_recursive_sections(const weiri_unit_plan *plan,
@@ -38,6 +40,7 @@ void weiri_recursive_sections(const weiri_unit_plan *plan,
     weiri_sos_steady_state(sections, ret_constants->start);
 }
 
+/* Made for each call: 30 instructions, which is why columns are not counted by their spec. */
 static weiri_recurrence recurrence_of(const weiri_block *block)
 {
     const weiri_recursive *constants = block->constants;
@@ -45,7 +48,7 @@ static weiri_recurrence recurrence_of(const weiri_block *block)
         .params = &constants->params,
         .start = constants->starts ? constants->start : NULL,
         .words = constants->words,
-        .columns = (size_t)weir_spec_columns(block->in),
+        .columns = (size_t)block->channels * constants->each,
         .value_bytes = block->in->dtype == WEIR_F32 ? 4 : 8,
         .missing = block->missing,
         .inner = constants->inner,

@@ -13,6 +13,7 @@
 typedef struct weiri_recursive {
     size_t words; /* state a column; 0: values pass through unchanged */
     size_t inner; /* of the channels (weiri_spec_channels) */
+    size_t each;  /* columns of a channel */
     bool starts;  /* from the steady state of the first good sample (S9); else from zero */
     double start[WEIRI_RECURRENCE_WORDS];
     union {

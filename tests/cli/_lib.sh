@@ -34,7 +34,7 @@ refused() {
     [ -z "$(ls -A clean)" ] || fail "left behind: $(ls -A clean): $*"
 }
 
-# interrupted SIGNAL FILE COMMAND...: runs it until FILE.part has something in it, sends the signal, and wants
+# interrupted SIGNAL FILE COMMAND...: runs it until rows of FILE.part were flushed, sends the signal, and wants
 # exit status 130, nothing of the name FILE, a part whose side file says that it is not complete, and on standard
 # output ($work/out) where it stopped and what is kept.
 interrupted() {
@@ -45,11 +45,10 @@ interrupted() {
     "$@" >"$work/out" 2>"$work/err" </dev/null &
     child=$!
     tries=0
-    while [ ! -s "$file.part" ] && [ $tries -lt 100 ]; do
+    while ! grep -q '"rows": [1-9]' "$file.json.part" 2>/dev/null && [ $tries -lt 200 ]; do
         sleep 0.1
         tries=$((tries + 1))
     done
-    sleep 0.5
     kill -s "$signal" $child
     got=0
     wait $child || got=$?

@@ -194,12 +194,18 @@ static weir_chain *make_chain(const fixture *at, const weir_spec *spec)
     }
     weir_chain_options options = weir_chain_options_default();
     options.tile_frames = at->tile;
-    options.longest_message = LONGEST;
     weir_chain *chain = NULL;
     const weir_plan *plan = NULL;
     int node = 0;
     test_ok(weir_chain_create(&options, &chain));
-    test_ok(weir_chain_add(chain, WEIR_CHAIN_INPUT, at->info->name, settings, count, NULL, &node));
+    if (at->info->flags & WEIR_UNIT_JOINS) { /* of the input and its magnitude */
+        int parents[2] = {WEIR_CHAIN_INPUT, 0};
+        test_ok(weir_chain_add(chain, WEIR_CHAIN_INPUT, "abs", NULL, 0, NULL, &parents[1]));
+        test_ok(weir_chain_join(chain, parents, 2, at->info->name, settings, count, NULL, &node));
+    } else {
+        test_ok(
+            weir_chain_add(chain, WEIR_CHAIN_INPUT, at->info->name, settings, count, NULL, &node));
+    }
     memset(texts, '#', sizeof texts);
     memset(settings, 0, sizeof settings);
     memset(&options, 0xA5, sizeof options);
@@ -276,7 +282,7 @@ static bool check_kind(const fixture *at)
     memset(&borrowed, 0xA5, sizeof borrowed);
     push_all(chain, &signal, true, at->seed, &ring);
     describe(weir_chain_output_spec(chain, 0), spec);
-    weir_unit_report report = weir_chain_node_report(chain, 0);
+    weir_unit_report report = weir_chain_node_report(chain, weir_chain_node_count(chain) - 1);
     assert_string_equal(report.name, at->info->name);
     test_same(&owned.output, &ring.output, at->info->name);
     assert_string_equal(owned.spec, ring.spec);
@@ -295,7 +301,7 @@ static void unit_keeps_no_view(void **state)
     weir_spec kinds[TEST_KINDS + 1];
     size_t count = make_kinds(kinds), accepted = 0;
     fixture at = {.info = *state, .seed = test_seed()};
-    static const uint64_t tiles[] = {WEIR_TILE_AUTO, 7, WEIR_TILE_NONE};
+    static const uint64_t tiles[] = {WEIR_TILE_AUTO, 7};
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < sizeof tiles / sizeof tiles[0]; k++) {
             at.kind = &kinds[i];

@@ -19,6 +19,9 @@
 
 #include <cmocka.h>
 
+/* Bytes by which a part of a plan may exceed what is used of it: arrays are padded to 64 B each. */
+#define TEST_PADDING 320
+
 /* ---- numbers ------------------------------------------------------------------------------------- */
 
 typedef struct test_random {

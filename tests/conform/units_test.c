@@ -28,12 +28,18 @@ make_chain_of(const fixture *at, uint64_t tile, uint64_t threads, weir_source *s
     options.heap = at->heap;
     options.tile_frames = tile;
     options.threads = threads;
-    options.longest_message = FRAMES; /* of WEIR_TILE_NONE */
     weir_chain *chain = NULL;
     int node = 0;
     const weir_plan *plan = NULL;
     test_ok(weir_chain_create(&options, &chain));
-    test_ok(weir_chain_add(chain, WEIR_CHAIN_INPUT, at->info->name, settings, count, NULL, &node));
+    if (at->info->flags & WEIR_UNIT_JOINS) { /* of the input and its magnitude */
+        int parents[2] = {WEIR_CHAIN_INPUT, 0};
+        test_ok(weir_chain_add(chain, WEIR_CHAIN_INPUT, "abs", NULL, 0, NULL, &parents[1]));
+        test_ok(weir_chain_join(chain, parents, 2, at->info->name, settings, count, NULL, &node));
+    } else {
+        test_ok(
+            weir_chain_add(chain, WEIR_CHAIN_INPUT, at->info->name, settings, count, NULL, &node));
+    }
     weir_err err = source == NULL ? weir_chain_plan(chain, &at->spec, &plan)
                                   : weir_chain_plan_run(chain, source, NULL, 0, &plan);
     if (err != WEIR_OK) {
@@ -77,8 +83,6 @@ static void check_cuts(const fixture *at, const test_signal *signal, const test_
         {64, 1, 3},
         {256, 3, 900},
         {4096, 2, 700},
-        {WEIR_TILE_NONE, 1, 90},
-        {WEIR_TILE_NONE, 2, 500},
     };
     test_random random = {at->seed};
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
@@ -211,7 +215,7 @@ static void check_missing(const fixture *at, const test_signal *signal, const te
     weir_chain *chain = make_chain(at, 7, NULL);
     test_push(chain, &dirty, 0, dirty.frames, 33, 0, 0, &random, &output);
     test_same(&first, &output, "S1 with S5");
-    weir_unit_report report = weir_chain_node_report(chain, 0);
+    weir_unit_report report = weir_chain_node_report(chain, weir_chain_node_count(chain) - 1);
     const weir_spec *out = weir_chain_output_spec(chain, 0);
     if (!(at->info->flags & WEIR_UNIT_ANY_DTYPE)) {
         assert_int_equal(report.channels, channels);
@@ -292,8 +296,13 @@ static void check_subnormal(const fixture *at, const test_signal *signal)
 
 /* M2, M3, M6: inside the plan, no heap call and no take after the first push, every part used, nothing
  * left. */
-static void check_bytes(const fixture *at, const test_signal *signal)
+static void check_bytes(const fixture *at, const test_signal *clean)
 {
+    test_signal dirty = test_signal_copy(clean), *signal = &dirty;
+    bool floats = clean->spec.dtype == WEIR_F32 || clean->spec.dtype == WEIR_F64;
+    for (size_t i = 0; floats && i < dirty.frames * dirty.columns; i += 97) {
+        test_signal_set(&dirty, i, NAN); /* the worst input: some rows have missing samples */
+    }
     weir_chain *chain = make_chain(at, 64, NULL);
     const weir_plan *plan = NULL;
     test_ok(weir_chain_plan(chain, &at->spec, &plan));
@@ -317,13 +326,15 @@ static void check_bytes(const fixture *at, const test_signal *signal)
     assert_int_equal(stats.held_bytes, ended.bytes);
     for (size_t i = 0; i < plan->part_count; i++) {
         const weir_plan_part *part = &plan->parts[i];
-        if (part->used_bytes * 10 < part->bytes * 8) {
+        uint64_t used = weir_chain_used_bytes(chain, i);
+        if ((used + TEST_PADDING) * 10 < part->bytes * 8) {
             print_error("M6: %s %s: %llu of %llu B used\n", part->name, part->kind,
-                        (unsigned long long)part->used_bytes, (unsigned long long)part->bytes);
+                        (unsigned long long)used, (unsigned long long)part->bytes);
             fail();
         }
     }
     test_output_free(&output);
+    free(dirty.data);
     weir_chain_destroy(chain);
     assert_int_equal(weir_heap_counting_counts(at->heap).bytes, 0);
 }

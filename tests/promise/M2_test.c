@@ -7,6 +7,8 @@
 #include <semaphore.h>
 #include <unistd.h>
 
+#include <weir/chain.h>
+
 #include "witness.h"
 
 #define LIMIT ((uint64_t)1 << 20)
@@ -284,6 +286,30 @@ static void what_leaves_is_waited_for(void **state)
     weir_heap_destroy(g.under);
 }
 
+/* A chain keeps to its limit from its first allocation on: building it is refused, at whatever step that is. */
+static void a_chain_that_is_built(void **state)
+{
+    (void)state;
+    size_t refused = 0;
+    for (uint64_t limit = 1000; limit < (1u << 19); limit += limit / 3) {
+        weir_chain_options options = weir_chain_options_default();
+        weir_chain *chain = NULL;
+        options.memory_limit = limit;
+        weir_err err = weir_chain_create(&options, &chain);
+        for (int node = WEIR_CHAIN_INPUT, i = 0; err == WEIR_OK && i < 1000; i++) {
+            err = weir_chain_add(chain, node, "abs", NULL, 0, NULL, &node);
+        }
+        assert_true(err == WEIR_OK || err == WEIR_E_PLAN);
+        refused += err == WEIR_E_PLAN;
+        assert_true(err == WEIR_OK || strstr(weir_err_detail(), "limit ") != NULL);
+        if (chain != NULL) {
+            assert_true(stats_of(weir_chain_cache(chain)).held_peak_bytes <= limit);
+        }
+        weir_chain_destroy(chain);
+    }
+    assert_true(refused > 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +318,7 @@ int main(void)
         cmocka_unit_test(larger_than_everything),
         cmocka_unit_test(idle_is_never_the_cause),
         cmocka_unit_test(what_leaves_is_waited_for),
+        cmocka_unit_test(a_chain_that_is_built),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

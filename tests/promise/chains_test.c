@@ -47,7 +47,6 @@ static weir_chain *new_chain(weir_heap *heap, uint64_t tile)
     weir_chain_options options = weir_chain_options_default();
     options.heap = heap;
     options.tile_frames = tile;
-    options.longest_message = 5000; /* of WEIR_TILE_NONE */
     weir_chain *chain = NULL;
     test_ok(weir_chain_create(&options, &chain));
     return chain;
@@ -108,13 +107,14 @@ static void check_plan(weir_chain *chain, const weir_plan *plan, uint64_t seed, 
     for (size_t i = 0; i < plan->part_count; i++) {
         const weir_plan_part *part = &plan->parts[i];
         sum += part->bytes;
-        /* What reuse may waste is in the plan of whole messages, and comes or not by their order. */
-        bool by_chance = strcmp(part->kind, "messages") == 0;
         /* An edge of a few windows may have met one fewer than come at most. */
+        uint64_t used = weir_chain_used_bytes(chain, i);
         uint64_t one = part->capacity_frames > 0 ? part->bytes / part->capacity_frames : 0;
-        if (enough && !by_chance && (part->used_bytes + one) * 10 < part->bytes * 8) {
+        /* Which threads take a block is chance. */
+        bool by_chance = plan->threads > 1 && strcmp(part->kind, "scratch") == 0;
+        if (enough && !by_chance && (used + one + TEST_PADDING) * 10 < part->bytes * 8) {
             print_error("M6: chain %llu: %s %s uses %llu of %llu B\n", (unsigned long long)seed,
-                        part->name, part->kind, (unsigned long long)part->used_bytes,
+                        part->name, part->kind, (unsigned long long)used,
                         (unsigned long long)part->bytes);
             fail();
         }
@@ -259,95 +259,6 @@ static void pieces(void **state)
     in_pieces(binned, 3, 20, 97);
 }
 
-/* Message-wise: the same bits as tiled, under every policy and limit; held stays within the plan, which is
- * the limit, and no take is refused (M6, M2); the heap's count agrees after each push (M3); idle within
- * cache_limit where the policy promises it (M1). */
-static void push_messages(weir_chain *chain,
-                          const test_signal *signal,
-                          uint64_t longest,
-                          weir_heap *heap,
-                          test_random *random,
-                          test_output *output)
-{
-    size_t frame_bytes = (size_t)weir_spec_frame_bytes(&signal->spec);
-    for (size_t at = 0; at < signal->frames;) {
-        size_t frames = at == 0 ? longest : (size_t)test_random_below(random, longest + 1);
-        frames = frames < signal->frames - at ? frames : signal->frames - at;
-        test_signal part = *signal;
-        part.data += at * frame_bytes;
-        part.frames = frames;
-        weir_message message = {
-            .spec = &signal->spec, .data = part.data, .frames = frames, .first_index = (int64_t)at};
-        output->lent = part.data;
-        output->lent_end = part.data + frames * frame_bytes;
-        test_ok(weir_chain_push(chain, &message, test_collect, output));
-        weir_cache_stats stats = {.stats_size = sizeof stats};
-        weir_cache_stats_read(weir_chain_cache(chain), &stats);
-        assert_int_equal(stats.held_bytes, weir_heap_counting_counts(heap).bytes);
-        test_ok(weir_cache_check(weir_chain_cache(chain)));
-        at += frames;
-    }
-}
-
-static void message_wise(void **state)
-{
-    (void)state;
-    uint64_t seed = test_seed();
-    test_random random = {seed};
-    weir_heap *host = NULL, *heap = NULL;
-    test_ok(weir_heap_find("host", &host));
-    test_ok(weir_heap_counting_create(host, &heap));
-    const char *const *policies = weir_cache_policies();
-    static const uint64_t limits[] = {WEIR_NO_LIMIT, 1 << 20, 0};
-    int ran = 0;
-    for (int i = 0; i < 40; i++) {
-        weir_spec spec =
-            weir_spec_make(i % 2 == 0 ? WEIR_F32 : WEIR_I16, 30000.0, CHANNELS, NULL, NULL);
-        test_signal signal = test_signal_make(spec, 20000, seed + (uint64_t)i);
-        uint64_t own = test_random_next(&random);
-        const weir_plan *plan = NULL;
-        weir_chain *chain = random_chain(heap, own, WEIR_TILE_AUTO, 1, true, &spec, &plan);
-        test_output tiled = {0};
-        if (chain != NULL) {
-            ran++;
-            test_push(chain, &signal, 0, signal.frames, 0, 0, 0, &random, &tiled);
-            weir_chain_destroy(chain);
-        }
-        for (size_t p = 0; chain != NULL && policies[p] != NULL; p++) {
-            weir_chain_options options = weir_chain_options_default();
-            options.heap = heap;
-            options.policy = policies[p];
-            options.tile_frames = WEIR_TILE_NONE;
-            options.longest_message = 3000 + test_random_below(&random, 2000);
-            options.cache_limit = limits[(size_t)i % 3];
-            options.memory_limit = i % 5 == 4 ? UINT64_C(40) << 20 : WEIR_NO_LIMIT;
-            weir_chain *whole = random_chain_of(&options, own, &spec, &plan);
-            assert_non_null(whole);
-            assert_true(plan->whole_messages);
-            test_output output = {0};
-            push_messages(whole, &signal, options.longest_message, heap, &random, &output);
-            test_same(&tiled, &output, policies[p]);
-            bool enough = strcmp(policies[p], "fit") == 0 && i % 5 != 4;
-            check_plan(whole, plan, own, enough);
-            weir_cache_stats stats = {.stats_size = sizeof stats};
-            weir_cache_stats_read(weir_chain_cache(whole), &stats);
-            assert_int_equal(stats.refusals, 0);
-            assert_true(stats.hits + stats.misses > 5);
-            if (strncmp(policies[p], "mlx", 3) != 0) {
-                assert_true(stats.idle_bytes <= options.cache_limit);
-            }
-            test_output_free(&output);
-            weir_chain_destroy(whole);
-        }
-        test_output_free(&tiled);
-        free(signal.data);
-    }
-    print_message("%d chains ran\n", ran);
-    assert_true(ran > 10);
-    assert_int_equal(weir_heap_counting_counts(heap).bytes, 0);
-    weir_heap_destroy(heap);
-}
-
 typedef struct both {
     test_output outputs[2];
     int order[4];
@@ -432,7 +343,6 @@ static void split(void **state)
 {
     (void)state;
     split_by(WEIR_TILE_AUTO);
-    split_by(WEIR_TILE_NONE);
 }
 
 static weir_err refuse(void *user, const weir_message *block)
@@ -496,12 +406,10 @@ static void refusals(void **state)
 }
 
 /* A whole life of a chain on that heap. */
-static weir_err live(weir_heap *heap, uint64_t tile, const weir_message *message)
+static weir_err live(weir_heap *heap, const weir_message *message)
 {
     weir_chain_options options = weir_chain_options_default();
     options.heap = heap;
-    options.tile_frames = tile;
-    options.longest_message = message->frames;
     weir_chain *chain = NULL;
     const weir_plan *plan = NULL;
     int node = WEIR_CHAIN_INPUT;
@@ -530,15 +438,13 @@ static void faults(void **state)
     test_ok(weir_heap_find("host", &host));
     test_ok(weir_heap_counting_create(host, &heap));
     static const uint64_t repeats[] = {1, UINT32_MAX};
-    for (size_t k = 0; k < 4; k++) {
-        size_t i = k % 2;
-        uint64_t tile = k < 2 ? WEIR_TILE_AUTO : WEIR_TILE_NONE;
+    for (size_t i = 0; i < 2; i++) {
         uint64_t n = 0, made = 0;
         do {
             n++;
             uint64_t before = weir_heap_counting_counts(heap).calls;
             weir_heap_counting_fail(heap, n, repeats[i]);
-            weir_err err = live(heap, tile, &message);
+            weir_err err = live(heap, &message);
             made = weir_heap_counting_counts(heap).calls - before;
             weir_heap_counting_fail(heap, 0, 0);
             assert_int_equal(weir_heap_counting_counts(heap).bytes, 0);
@@ -561,7 +467,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_chains), cmocka_unit_test(fused),  cmocka_unit_test(pieces),
-        cmocka_unit_test(message_wise),  cmocka_unit_test(split),  cmocka_unit_test(empty_chain),
+        cmocka_unit_test(split),  cmocka_unit_test(empty_chain),
         cmocka_unit_test(refusals),      cmocka_unit_test(faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
