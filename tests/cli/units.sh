@@ -10,16 +10,24 @@ cmp names wanted || fail "not the units of units.def: $(cat names)"
 while read -r unit; do
     status 0 "$WEIR" units "$unit"
     head -n 1 out | grep -q "^$unit: "
-    tail -n 1 out >example.yaml
+    sed '1,/^ *chain:$/d' out >example.yaml
     grep -q -- "- $unit: {" example.yaml || fail "no example for $unit"
     status 0 "$WEIR" plan example.yaml "$input"
     status 0 "$WEIR" units "$unit" --markdown
     grep -q "^# $unit$" out
 done <names
 status 0 "$WEIR" units butterworth
+grep -q "^Can be changed while the chain runs: cuton, cutoff; the state is kept.$" out || fail "$(cat out)"
 for word in order cuton cutoff Hz required; do
     grep -qw "$word" out || fail "no $word on the page of butterworth"
 done
+
+# A unit that joins branches shows the split before it; a setting that cannot be changed is not named.
+status 0 "$WEIR" units merge
+grep -q "^ *- split: {a: \[\], b: \[abs\]}$" out && grep -q "^ *- merge: {inputs: \[a, b\]" out || fail "$(cat out)"
+! grep -q "changed while" out
+status 0 "$WEIR" units scale --markdown
+grep -q "^Can be changed while the chain runs: \`scale\`.$" out || fail "$(cat out)"
 
 # What the chain reads for every unit with a memory is on its page, and taken as the page says.
 for unit in butterworth ewma window; do
