@@ -132,67 +132,20 @@ static const char *unit_flags(const weir_unit_info *unit, char *text, size_t siz
 
 /* ---- an example that a chain file takes --------------------------------------------------------------------- */
 
-/* A value for a setting without a default. Frequencies and times grow from one setting to the next, so
- * that cuton lies below cutoff. */
-static void example_value(const weir_setting *setting, unsigned number, char *text, size_t size)
-{
-    double value = setting->min > 0 ? setting->min : 1;
-    switch (setting->type) {
-    case WEIR_SETTING_QUANTITY:
-    case WEIR_SETTING_NUMBER:
-        if (setting->kind == WEIR_FREQUENCY)
-            snprintf(text, size, number == 0 ? "10 Hz" : "100 Hz");
-        else if (setting->kind == WEIR_TIME)
-            snprintf(text, size, number == 0 ? "500 ms" : "250 ms");
-        else
-            snprintf(text, size, "%.6g", value);
-        break;
-    case WEIR_SETTING_INTEGER:
-        if (setting->max >= 4 && setting->min <= 4)
-            value = 4;
-        snprintf(text, size, "%.6g", value);
-        break;
-    case WEIR_SETTING_ENUM:
-    case WEIR_SETTING_ENUM_LIST:
-        snprintf(text, size, "%s", setting->choices != NULL ? setting->choices[0].name : "");
-        break;
-    case WEIR_SETTING_BOOL:
-        snprintf(text, size, "true");
-        break;
-    case WEIR_SETTING_LIST:
-        snprintf(text, size, "[1]");
-        break;
-    case WEIR_SETTING_MATRIX:
-        snprintf(text, size, "[[1]]");
-        break;
-    default:
-        snprintf(text, size, strcmp(setting->name, "axis") == 0 ? "ch" : "\"0:2\"");
-        break;
-    }
-}
-
-/* An entry that a chain file takes, after a split where the unit joins branches: settings that must be given, and
- * the first two quantities that null leaves out (cuton, cutoff). */
+/* An entry that a chain file takes, after a split where the unit joins branches, with the examples of its table. */
 static void put_example(const weir_unit_info *unit, FILE *file, const char *indent)
 {
-    bool joins = (unit->flags & WEIR_UNIT_JOINS) != 0;
-    unsigned frequencies = 0, times = 0, shown = joins ? 1 : 0;
+    bool joins = (unit->flags & WEIR_UNIT_JOINS) != 0, more = joins;
     if (joins)
         fprintf(file, "%s- split: {a: [], b: [abs]}\n", indent);
     fprintf(file, "%s- %s: {%s", indent, unit->name, joins ? "inputs: [a, b]" : "");
-    for (const weir_setting *setting = unit->settings; setting != NULL && setting->name != NULL;
-         setting++) {
-        bool optional = setting->preset != NULL && strcmp(setting->preset, "null") == 0 &&
-                        setting->type == WEIR_SETTING_QUANTITY;
-        if ((setting->preset != NULL && !optional) || setting->type == WEIR_SETTING_IGNORED)
+    for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++) {
+        if (setting->example == NULL)
             continue;
-        unsigned *number = setting->kind == WEIR_FREQUENCY ? &frequencies : &times;
-        if (optional && *number >= 2)
-            continue;
-        char value[128];
-        example_value(setting, setting->type == WEIR_SETTING_QUANTITY ? (*number)++ : 0, value,
-                      sizeof value);
-        fprintf(file, "%s%s: %s", shown++ > 0 ? ", " : "", setting->name, value);
+        const char *quote = strchr(setting->example, ':') != NULL ? "\"" : "";
+        fprintf(file, "%s%s: %s%s%s", more ? ", " : "", setting->name, quote, setting->example,
+                quote);
+        more = true;
     }
     fputs("}\n", file);
 }

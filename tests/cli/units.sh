@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# weir units lists every unit; the example of each is taken by a chain; its page names its settings.
+# weir units lists every unit; the example of each makes a chain, alone or after a window; its page names its settings.
 . "$SOURCE/tests/cli/_lib.sh"
-input=synthetic:channels=4,rate=1000,seconds=2,seed=1
+input=synthetic:channels=8,rate=30000,seconds=1,seed=1
 status 0 "$WEIR" units
 sed -n '2,/^$/p' out | awk 'NF { print $1 }' >names
 sed -n 's/^X(\([a-z0-9_]*\)).*/\1/p' "$SOURCE/src/unit/units.def" >wanted
@@ -12,7 +12,10 @@ while read -r unit; do
     head -n 1 out | grep -q "^$unit: "
     sed '1,/^ *chain:$/d' out >example.yaml
     grep -q -- "- $unit: {" example.yaml || fail "no example for $unit"
-    status 0 "$WEIR" plan example.yaml "$input"
+    if ! "$WEIR" plan example.yaml "$input" >out 2>err; then # of a unit for windows
+        { echo "      - window: {window_dur: 20 ms}"; cat example.yaml; } >windows.yaml
+        status 0 "$WEIR" plan windows.yaml "$input"
+    fi
     status 0 "$WEIR" units "$unit" --markdown
     grep -q "^# $unit$" out
 done <names
