@@ -13,7 +13,7 @@ while read -r unit; do
     sed '1,/^ *chain:$/d' out >example.yaml
     grep -q -- "- $unit: {" example.yaml || fail "no example for $unit"
     if ! "$WEIR" plan example.yaml "$input" >out 2>err; then # of a unit for windows
-        { echo "      - window: {window_dur: 20 ms}"; cat example.yaml; } >windows.yaml
+        { echo "      - window: {window_dur: 20 ms, window_shift: 5 ms}"; cat example.yaml; } >windows.yaml
         status 0 "$WEIR" plan windows.yaml "$input"
     fi
     status 0 "$WEIR" units "$unit" --markdown
