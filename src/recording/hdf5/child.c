@@ -25,13 +25,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PROGRAM       "weir-hdf5"
-#define GRACE_MS      1000 /* after a signal */
-#define SOCKET_BUFFER (256 * 1024)
+#define PROGRAM  "weir-hdf5"
+#define GRACE_MS 1000 /* after a signal */
 
 /* ---- where it is ----------------------------------------------------------------------------------------------- */
 
@@ -82,7 +82,8 @@ static weir_err ended(weiri_hdf5_child *child, weir_err err, const char *format,
 
 /* ---- start and end --------------------------------------------------------------------------------------------- */
 
-static int spawn(const char *program, int file, int socket, const char *recording, pid_t *ret_pid)
+static int
+spawn(const char *program, int file, int socket, int memory, const char *recording, pid_t *ret_pid)
 {
     char *words[] = {PROGRAM, (char *)(uintptr_t)recording, NULL};
     posix_spawn_file_actions_t actions;
@@ -92,23 +93,33 @@ static int spawn(const char *program, int file, int socket, const char *recordin
         failed = failed ? failed : posix_spawn_file_actions_adddup2(&actions, socket, 1);
         failed = failed ? failed
                         : posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-        failed = failed ? failed : posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+        failed =
+            failed ? failed : posix_spawn_file_actions_adddup2(&actions, memory, WEIRI_HDF5_BLOCKS);
+        failed = failed ? failed
+                        : posix_spawn_file_actions_addclosefrom_np(&actions, WEIRI_HDF5_BLOCKS + 1);
         failed = failed ? failed : posix_spawn(ret_pid, program, &actions, NULL, words, environ);
         posix_spawn_file_actions_destroy(&actions);
     }
     return failed;
 }
 
-/* Above 0 to 2, which are what the child makes of its own. */
+/* A copy above 0 to 3, which are what the child makes of its own. */
 static int high(int descriptor)
 {
-    return fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
+    return fcntl(descriptor, F_DUPFD_CLOEXEC, WEIRI_HDF5_BLOCKS + 1);
+}
+
+static void close_it(int descriptor)
+{
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
 }
 
 weir_err weiri_hdf5_child_start(int file, const char *path, weiri_hdf5_child *ret)
 {
     char program[PATH_MAX];
-    int ends[2], bytes = SOCKET_BUFFER;
+    int ends[2];
     weir_err err = find_program(path, program, sizeof program);
     if (err != WEIR_OK) {
         return err;
@@ -116,18 +127,18 @@ weir_err weiri_hdf5_child_start(int file, const char *path, weiri_hdf5_child *re
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         return weiri_fail(WEIR_E_IO, "%s: no socket to " PROGRAM ": %s", path, strerror(errno));
     }
-    setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-    int in = high(file), out = high(ends[1]);
-    int failed = in < 0 || out < 0 ? errno : spawn(program, in, out, path, &ret->pid);
+    ret->memory = memfd_create("weir-hdf5", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int in = high(file), out = high(ends[1]), memory = high(ret->memory);
+    int failed =
+        in < 0 || out < 0 || memory < 0 ? errno : spawn(program, in, out, memory, path, &ret->pid);
     close(ends[1]);
-    if (in >= 0) {
-        close(in);
-    }
-    if (out >= 0) {
-        close(out);
-    }
+    close_it(in);
+    close_it(out);
+    close_it(memory);
     if (failed) {
         close(ends[0]);
+        close_it(ret->memory);
+        ret->memory = -1;
         return weiri_fail(WEIR_E_IO, "%s: %s, which reads HDF5 files, cannot be started: %s", path,
                           program, strerror(failed));
     }
@@ -148,6 +159,23 @@ weir_err weiri_hdf5_child_start(int file, const char *path, weiri_hdf5_child *re
     return WEIR_OK;
 }
 
+/* Sealed, so that the helper cannot make it shorter than the reader sees it. */
+weir_err weiri_hdf5_child_map(weiri_hdf5_child *child, uint64_t bytes)
+{
+    void *memory = MAP_FAILED;
+    if (bytes <= SIZE_MAX && ftruncate(child->memory, (off_t)bytes) == 0 &&
+        fcntl(child->memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0) {
+        memory = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, child->memory, 0);
+    }
+    if (memory == MAP_FAILED) {
+        return weiri_fail(WEIR_E_IO, "%s: no shared memory of %llu bytes: %s", child->path,
+                          (unsigned long long)bytes, strerror(errno));
+    }
+    child->blocks = memory;
+    child->blocks_bytes = (size_t)bytes;
+    return WEIR_OK;
+}
+
 /* How it ended, or -1 where somebody else has waited for it. Nothing in it is worth waiting for. */
 static int reap(weiri_hdf5_child *child, bool kill_it)
 {
@@ -155,6 +183,12 @@ static int reap(weiri_hdf5_child *child, bool kill_it)
     pid_t got = 0;
     close(child->socket);
     child->socket = -1;
+    close_it(child->memory);
+    child->memory = -1;
+    if (child->blocks) {
+        munmap((void *)(uintptr_t)child->blocks, child->blocks_bytes);
+        child->blocks = NULL;
+    }
     if (kill_it && waitpid(child->pid, &status, WNOHANG) == 0) {
         kill(child->pid, SIGKILL);
     } else if (kill_it) {

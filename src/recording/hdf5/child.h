@@ -12,6 +12,9 @@
 typedef struct weiri_hdf5_child {
     int socket; /* -1: there is none (any more) */
     pid_t pid;
+    int memory; /* -1, or shared memory for blocks: */
+    const unsigned char *blocks;
+    size_t blocks_bytes;
     const char *path; /* of the recording, for messages */
     weir_err err;     /* once it has ended by itself: as what, and why */
     char why[300];
@@ -19,6 +22,8 @@ typedef struct weiri_hdf5_child {
 
 /* Starts the helper on a file that is open. WEIR_E_IO: it is not found, or cannot be started. */
 weir_err weiri_hdf5_child_start(int file, const char *path, weiri_hdf5_child *ret_child);
+/* Maps so many bytes for blocks, as helper and reader see them, once. WEIR_E_IO. */
+weir_err weiri_hdf5_child_map(weiri_hdf5_child *child, uint64_t bytes);
 void weiri_hdf5_child_end(weiri_hdf5_child *child);
 
 /* Sends a question. What goes wrong is seen with the answer. */

@@ -139,10 +139,10 @@ static uint64_t sent_rows(const weiri_reader *reader)
     return rows ? rows : 1;
 }
 
-/* Memory that the helper needs for it beside its constant, charged before it may use it. */
-static uint64_t helper_bytes(const weiri_reader *reader, const hdf5_in *in)
+/* Two of them, in memory that the helper shares. */
+static uint64_t shared_bytes(const weiri_reader *reader)
 {
-    return in->data.memory_bytes + sent_rows(reader) * frame_bytes(reader);
+    return 2 * sent_rows(reader) * frame_bytes(reader);
 }
 
 static weir_err open_dataset(weiri_reader *reader, hdf5_in *in)
@@ -164,7 +164,10 @@ static weir_err open_dataset(weiri_reader *reader, hdf5_in *in)
         err = take_shape(reader, in);
     }
     if (err == WEIR_OK) {
-        err = weiri_reader_charge(reader, helper_bytes(reader, in));
+        err = weiri_reader_charge(reader, in->data.memory_bytes + shared_bytes(reader));
+    }
+    if (err == WEIR_OK) {
+        err = weiri_hdf5_child_map(&in->child, shared_bytes(reader));
     }
     if (err != WEIR_OK) {
         return err;
@@ -206,7 +209,7 @@ static weir_err hdf5_open(weiri_reader *reader)
     if (err != WEIR_OK) {
         return err;
     }
-    in->child.socket = -1;
+    in->child.socket = in->child.memory = -1;
     reader->own = in;
     err = weiri_reader_get(reader, 1, WEIRI_HDF5_ANSWER, &in->answer);
     if (err == WEIR_OK) {
@@ -242,45 +245,41 @@ static weir_err hdf5_layout(weiri_reader *reader)
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
-static uint64_t block_frames(const weiri_reader *reader, uint64_t tile_frames)
-{
-    uint64_t frames = sent_rows(reader);
-    return frames < tile_frames ? frames : tile_frames ? tile_frames : 1;
-}
-
 static weir_err hdf5_plan(const weiri_reader *reader, uint64_t tile_frames, uint64_t *ret_bytes)
 {
-    *ret_bytes = block_frames(reader, tile_frames) * frame_bytes(reader);
+    (void)reader;
+    (void)tile_frames;
+    *ret_bytes = 0; /* rows are converted from the blocks, which are charged */
     return WEIR_OK;
 }
 
-/* The head of the next block. All rows to the end are asked for at once, so that the helper reads ahead as far as
- * the socket has room. */
+/* The next block. All rows to the end are asked for at once, so that the helper reads ahead. */
 static weir_err next_block(weiri_reader *reader, hdf5_in *in, uint64_t row)
 {
+    weiri_hdf5_question ask = {.verb = WEIRI_HDF5_NEXT};
     weiri_hdf5_answer head;
-    if (!in->asked) {
-        in->asked = true;
+    if (in->blocks == 0) {
         in->next = row;
-        weiri_hdf5_child_ask(&in->child,
-                             (weiri_hdf5_question){.verb = WEIRI_HDF5_ROWS,
-                                                   .coding = reader->stored.coding,
-                                                   .first = row,
-                                                   .count = in->data.rows - row,
-                                                   .block_rows = sent_rows(reader),
-                                                   .memory_bytes = helper_bytes(reader, in)},
-                             "", "");
+        ask = (weiri_hdf5_question){.verb = WEIRI_HDF5_ROWS,
+                                    .coding = reader->stored.coding,
+                                    .first = row,
+                                    .count = in->data.rows - row,
+                                    .block_rows = sent_rows(reader),
+                                    .memory_bytes = in->data.memory_bytes};
     }
+    weiri_hdf5_child_ask(&in->child, ask, "", "");
     weir_err err = weiri_hdf5_child_answer(&in->child, &head);
     if (err != WEIR_OK) {
         weiri_hdf5_child_stop(&in->child, err); /* what follows is not asked for again */
         return err;
     }
     if (head.kind != WEIRI_HDF5_BLOCK || head.count == 0 || head.count > sent_rows(reader) ||
-        head.count > in->data.rows - in->next || head.bytes != head.count * frame_bytes(reader)) {
+        head.count > in->data.rows - in->next || head.bytes != 0) {
         return weiri_hdf5_child_nonsense(&in->child);
     }
+    in->blocks++;
     in->left = head.count;
+    in->done = 0;
     return WEIR_OK;
 }
 
@@ -289,34 +288,33 @@ static weir_err
 hdf5_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t *ret_frames)
 {
     hdf5_in *in = reader->own;
-    uint64_t most = block_frames(reader, reader->tile_frames), row = reader->first_row + index;
-    uint64_t count = 0;
-    weir_err err = WEIR_OK;
+    uint64_t row = reader->first_row + index, bytes = frame_bytes(reader);
     *ret_frames = 0;
-    if (in->asked && row < in->next) {
+    if (in->blocks > 0 && row < in->next) {
         return weiri_fail(WEIR_E_INTERNAL, "%s: rows are read forward only", reader->path);
     }
-    for (bool there = false; err == WEIR_OK && !there && row < in->data.rows;) {
+    while (*ret_frames == 0 && row < in->data.rows) {
         if (in->left == 0) {
-            err = next_block(reader, in, row);
+            weir_err err = next_block(reader, in, row);
+            if (err != WEIR_OK) {
+                return err;
+            }
         }
-        if (err == WEIR_OK) {
-            there = in->next == row;
-            count = there ? frames : row - in->next;
-            count = count < most ? count : most;
-            count = count < in->left ? count : in->left;
-            err = weiri_hdf5_child_take(&in->child, reader->buffer,
-                                        (size_t)(count * frame_bytes(reader)));
-            in->next += count;
-            in->left -= count;
+        bool there = in->next == row;
+        uint64_t count = there ? frames : row - in->next;
+        count = count < in->left ? count : in->left;
+        if (there) {
+            const unsigned char *block =
+                in->child.blocks + (in->blocks - 1) % 2 * sent_rows(reader) * bytes;
+            weiri_rows_convert(reader, block + in->done * bytes, (size_t)bytes, (size_t)count,
+                               rows);
+            *ret_frames = (size_t)count;
         }
+        in->next += count;
+        in->done += count;
+        in->left -= count;
     }
-    if (err == WEIR_OK && count > 0) {
-        weiri_rows_convert(reader, reader->buffer, (size_t)frame_bytes(reader), (size_t)count,
-                           rows);
-        *ret_frames = (size_t)count;
-    }
-    return err;
+    return WEIR_OK;
 }
 #endif
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * protocol.h: what the reader (child.c) and the program weir-hdf5 (helper/) say to each other over a socket: the
- * helper greets; each question is answered by one answer, but for ROWS, which is answered by blocks of rows until
- * all are sent. Both ends are of one version, on one machine: structs go as they are.
+ * helper greets; each question is answered by one answer, but for ROWS, which is answered by blocks until all rows
+ * are sent. Blocks are in shared memory with room for two: the first two come by themselves, each further one for a
+ * NEXT, which says that the oldest is done with. Both ends are of one version, on one machine: structs go as they
+ * are.
  */
 #ifndef WEIRI_HDF5_PROTOCOL_H
 #define WEIRI_HDF5_PROTOCOL_H
@@ -12,14 +14,14 @@
 #define WEIRI_HDF5_GREETING "weir-hdf5 1 " WEIR_VERSION
 
 /* What the helper may occupy before a dataset is known (M7): the kernel refuses more private memory than DATA
- * and more stack than STACK; TEXT are its code and libraries as far as they were ever touched, measured; SOCKET
- * are rows on their way. What chunks need is asked for and charged in addition. */
+ * and more stack than STACK. TEXT stands for code: pages of libraries that the reader's process has not touched
+ * itself (libhdf5 is 3.5 MiB). Blocks and what chunks need are charged in addition. */
 #define WEIRI_HDF5_DATA   (6144u * 1024u)
 #define WEIRI_HDF5_STACK  (1024u * 1024u)
 #define WEIRI_HDF5_TEXT   (4096u * 1024u)
-#define WEIRI_HDF5_SOCKET (512u * 1024u)
-#define WEIRI_HDF5_HELPER (WEIRI_HDF5_DATA + WEIRI_HDF5_STACK + WEIRI_HDF5_TEXT + WEIRI_HDF5_SOCKET)
+#define WEIRI_HDF5_HELPER (WEIRI_HDF5_DATA + WEIRI_HDF5_STACK + WEIRI_HDF5_TEXT)
 
+#define WEIRI_HDF5_BLOCKS     3             /* the helper's descriptor of the memory for blocks */
 #define WEIRI_HDF5_ANSWER     (64u * 1024u) /* most bytes of an answer that is not rows */
 #define WEIRI_HDF5_PATH       1024u         /* most bytes of a name */
 #define WEIRI_HDF5_TEXT_BYTES 4096u         /* longer texts are cut */
@@ -30,7 +32,8 @@ typedef enum weiri_hdf5_verb {
     WEIRI_HDF5_DATASET, /* opens the dataset at place -> DESCRIBED */
     WEIRI_HDF5_VALUES, /* of the attribute `name` of the object at place; name empty: of the dataset there;
                            ".x": of its member x -> NUMBERS, TEXTS or NONE */
-    WEIRI_HDF5_ROWS /* of the dataset that was opened -> BLOCK, BLOCK, ... */
+    WEIRI_HDF5_ROWS, /* of the dataset that was opened -> BLOCK, BLOCK, ... */
+    WEIRI_HDF5_NEXT
 } weiri_hdf5_verb;
 
 typedef struct weiri_hdf5_question {
@@ -55,7 +58,7 @@ typedef enum weiri_hdf5_kind {
 
 typedef struct weiri_hdf5_answer {
     uint32_t kind, err;
-    uint64_t count; /* of values or rows that follow, in so many bytes */
+    uint64_t count; /* of values that follow, in so many bytes; of rows in the block */
     uint64_t bytes;
     uint64_t total; /* of values that there are */
 } weiri_hdf5_answer;

@@ -14,8 +14,8 @@ typedef struct hdf5_in {
     char group[WEIRI_HDF5_PATH]; /* that the dataset is in */
     unsigned char *answer;       /* room for WEIRI_HDF5_ANSWER */
     /* Rows on their way: */
-    bool asked;
-    uint64_t next, left; /* the row that comes next; rows of its block that are still to be taken */
+    uint64_t blocks;           /* that have come */
+    uint64_t next, left, done; /* the row that comes next; rows of its block to take, and taken */
 } hdf5_in;
 
 /* values.c: of an attribute (its object, its name), a dataset (its path, "") or a member of one (its path,

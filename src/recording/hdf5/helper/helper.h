@@ -24,6 +24,8 @@ typedef struct opened {
 /* main.c: answers. The process ends where nobody hears them. */
 void answer(const weiri_hdf5_answer *head, const void *bytes);
 void answer_failed(weir_err err);
+/* The next question, or the end of the process; texts of WEIRI_HDF5_PATH. */
+weiri_hdf5_question next_question(char *place, char *name);
 /* Begins the time that the next step may take. */
 void watch(void);
 /* How much private memory may be allocated. */

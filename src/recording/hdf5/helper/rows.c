@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "recording/hdf5/helper/helper.h"
 
@@ -364,21 +365,23 @@ read_block(weiri_hdf5 *h, opened *in, uint64_t first, uint64_t most, rows_to *to
 }
 
 static weir_err
-send_rows(weiri_hdf5 *h, const weiri_hdf5_question *ask, opened *in, rows_to *to, char *block)
+send_rows(weiri_hdf5 *h, const weiri_hdf5_question *ask, opened *in, rows_to *to, char *blocks)
 {
-    uint64_t end = ask->first + ask->count;
-    for (uint64_t first = ask->first; first < end;) {
+    uint64_t end = ask->first + ask->count, sent = 0;
+    for (uint64_t first = ask->first; first < end; sent++) {
         uint64_t most = end - first < ask->block_rows ? end - first : ask->block_rows;
+        char place[WEIRI_HDF5_PATH], name[WEIRI_HDF5_PATH];
+        if (sent >= 2) {
+            next_question(place, name);
+        }
         watch();
-        uint64_t done = read_block(h, in, first, most, to, block);
+        uint64_t done =
+            read_block(h, in, first, most, to, blocks + sent % 2 * ask->block_rows * to->row_bytes);
         if (done == 0) {
             uint64_t rest = to->piece - first % to->piece;
             return not_read(h, in, first, rest < most ? rest : most);
         }
-        answer(&(weiri_hdf5_answer){.kind = WEIRI_HDF5_BLOCK,
-                                    .count = done,
-                                    .bytes = done * to->row_bytes},
-               block);
+        answer(&(weiri_hdf5_answer){.kind = WEIRI_HDF5_BLOCK, .count = done}, NULL);
         first += done;
     }
     return WEIR_OK;
@@ -390,10 +393,8 @@ weir_err answer_rows(weiri_hdf5 *h, const weiri_hdf5_question *ask, opened *in)
                                         H5T_NATIVE_INT32, H5T_NATIVE_INT32,  H5T_NATIVE_FLOAT,
                                         H5T_NATIVE_DOUBLE};
     static unsigned char convert[CONVERT_BYTES];
-    uint64_t bytes = 0;
-    if (in->data < 0 || ask->coding >= WEIRI_CODINGS ||
-        !weiri_mul(ask->block_rows * H5Tget_size(types[ask->coding]), columns_of(in), &bytes)) {
-        return weiri_fail(WEIR_E_INTERNAL, "weir-hdf5: rows of no dataset, or in no coding");
+    if (in->data < 0 || ask->coding >= WEIRI_CODINGS || ask->block_rows == 0) {
+        return weiri_fail(WEIR_E_INTERNAL, "%s: rows of no dataset, or in no coding", h->name);
     }
     grant(WEIRI_HDF5_DATA + ask->memory_bytes);
     weir_err err = open_with_cache(h, in);
@@ -406,15 +407,18 @@ weir_err answer_rows(weiri_hdf5 *h, const weiri_hdf5_question *ask, opened *in)
         uint64_t chunks = 0;
         to.piece = in->chunk[0] * call_rows(in, &to.columns, &chunks);
     }
-    char *block = malloc(bytes);
-    if (block == NULL || H5Pset_buffer(to.transfer, CONVERT_BYTES, convert, NULL) < 0) {
+    size_t bytes = 2 * ask->block_rows * to.row_bytes;
+    char *blocks = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, WEIRI_HDF5_BLOCKS, 0);
+    if (blocks == MAP_FAILED || H5Pset_buffer(to.transfer, CONVERT_BYTES, convert, NULL) < 0) {
         err = weiri_fail(WEIR_E_NOMEM, "%s: no memory for %llu rows", h->name,
                          (unsigned long long)ask->block_rows);
     }
     if (err == WEIR_OK) {
-        err = send_rows(h, ask, in, &to, block);
+        err = send_rows(h, ask, in, &to, blocks);
     }
-    free(block);
+    if (blocks != MAP_FAILED) {
+        munmap(blocks, bytes);
+    }
     H5Pclose(to.transfer);
     return err;
 }
