@@ -184,7 +184,7 @@ static void no_program(void **state)
                  WEIR_E_IO, "/nowhere/weir-hdf5, which reads HDF5 files, cannot be started");
     setenv("WEIR_HDF5_READER", WEIR_HDF5_PROGRAM, 1);
     assert_fails(weir_recording_open(own_path("t.h5"), &options, &source), WEIR_E_RECORDING,
-                 "libhdf5 cannot open it");
+                 "no HDF5 file: its signature is not there");
 }
 
 static void on_alarm(int number)

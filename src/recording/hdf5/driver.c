@@ -260,8 +260,7 @@ weir_err weiri_hdf5_open(weiri_hdf5 *h)
     }
     weir_err err = WEIR_OK;
     if (h->file < 0) {
-        err =
-            weiri_hdf5_fail(h, h->reading ? WEIR_E_RECORDING : WEIR_E_IO, "libhdf5 cannot open it");
+        err = weiri_hdf5_fail(h, h->reading ? WEIR_E_RECORDING : WEIR_E_IO, "cannot be opened");
     }
     if (access >= 0) {
         H5Pclose(access);

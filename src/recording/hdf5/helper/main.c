@@ -154,6 +154,19 @@ static void set_limits(void)
     grant(WEIRI_HDF5_DATA);
 }
 
+/* Where libhdf5 looks for it: at 0, 512, 1024, 2048, ... Its own message would be that the file ends. */
+static weir_err check_signature(void)
+{
+    char found[8] = "";
+    for (uint64_t at = 0; at < h.size; at = at ? 2 * at : 512) {
+        if (pread(h.fd, found, sizeof found, (off_t)at) == (ssize_t)sizeof found &&
+            memcmp(found, "\x89HDF\r\n\x1a\n", sizeof found) == 0) {
+            return WEIR_OK;
+        }
+    }
+    return weiri_fail(WEIR_E_RECORDING, "%s: no HDF5 file: its signature is not there", h.name);
+}
+
 static void take_text(char *to, uint32_t bytes)
 {
     if (bytes >= WEIRI_HDF5_PATH) {
@@ -191,7 +204,8 @@ int main(int count, char **words)
            WEIRI_HDF5_GREETING);
     watch();
     weiri_hdf5_enter(&h);
-    weir_err opening = weiri_hdf5_open(&h);
+    weir_err opening = check_signature();
+    opening = opening == WEIR_OK ? weiri_hdf5_open(&h) : opening;
     for (;;) {
         char place[WEIRI_HDF5_PATH], name[WEIRI_HDF5_PATH];
         weiri_hdf5_question ask = next_question(place, name);
