@@ -81,8 +81,12 @@ static bool take_scaling(weiri_reader *reader, hdf5_in *in, scaling *ret)
     char path[WEIRI_HDF5_PATH];
     *ret = (scaling){.factor = 1};
     for (size_t i = 0; i < 2; i++) {
-        if (weiri_hdf5_number(reader, in, reader->dataset, factors[i], WEIR_PLAIN, &ret->factor) |
-            weiri_hdf5_number(reader, in, reader->dataset, offsets[i], WEIR_PLAIN, &ret->offset)) {
+        bool any =
+            weiri_hdf5_number(reader, in, reader->dataset, factors[i], WEIR_PLAIN, &ret->factor);
+        any =
+            weiri_hdf5_number(reader, in, reader->dataset, offsets[i], WEIR_PLAIN, &ret->offset) ||
+            any;
+        if (any) {
             break;
         }
     }
