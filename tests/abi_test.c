@@ -306,6 +306,8 @@ static const row values[] = {
     VALUE(WEIR_I32, 3),
     VALUE(WEIR_F32, 4),
     VALUE(WEIR_F64, 5),
+    VALUE(WEIR_C64, 6),
+    VALUE(WEIR_C128, 7),
     VALUE(WEIR_HEAP_PAGES, 1),
     VALUE(WEIR_HEAP_DEVICE, 2),
     VALUE(WEIR_MAX_DIMS, 4),
