@@ -122,6 +122,8 @@ const char *cli_unit_flags(const weir_unit_info *unit, char *text, size_t size)
         append(text, size, *text != '\0' ? ", has state" : "has state");
     if ((unit->flags & WEIR_UNIT_HOLDS_OVER_GAP) != 0)
         append(text, size, *text != '\0' ? ", holds over gaps" : "holds over gaps");
+    if ((unit->flags & WEIR_UNIT_COMPLEX) != 0)
+        append(text, size, *text != '\0' ? ", takes complex values" : "takes complex values");
     return text;
 }
 
