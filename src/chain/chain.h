@@ -22,6 +22,7 @@
  *   live.c     settings while running
  *   state.c    state saved and restored
  *   run.c      source -> chain -> sinks, progress, checkpoints
+ *   untiled.c  what would be allocated without tiles
  */
 #ifndef WEIRI_CHAIN_H
 #define WEIRI_CHAIN_H
@@ -129,6 +130,12 @@ typedef struct weiri_range {
     uint64_t from, bytes;
 } weiri_range;
 
+/* A step of weir_chain_untiled. */
+typedef struct weiri_untiled {
+    weir_buffer *buffer; /* its output of one message; NULL = none now */
+    uint64_t due;        /* frames that were due before it */
+} weiri_untiled;
+
 typedef struct weiri_plan {
     weir_spec input;
     weiri_step *steps;
@@ -145,6 +152,7 @@ typedef struct weiri_plan {
     int exit_count;
     bool flushes; /* a step outputs more at a segment's end */
     uint64_t *dues; /* one a step: used by weiri_plan_due */
+    weiri_untiled *untiled; /* one a step: used by weir_chain_untiled */
     void *bench;    /* for a unit's plan of another value of a live setting */
     size_t bench_bytes;
     weir_source *source; /* NULL: pushed. With a source there is an input tile that it fills */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * calls.c: a call of each kernel of kernels.def, f32 and f64, as units call it; count.c sees to it that none
- * is left out. What comes out is not looked at here: src/kernel's tests do.
+ * calls.c: calls of the kernels of kernels.def whose instructions are counted, f32 and f64, as units call them;
+ * count.c names those that are not here. What comes out is not looked at here: src/kernel's tests do.
  */
 #include "tests/counts/calls.h"
 
