@@ -36,6 +36,7 @@ typedef struct weir_annotation {
 
 /* What a source says of itself. Lent by the source until it is closed. */
 typedef struct weir_source_info {
+    size_t info_size;             /* sizeof(weir_source_info) of who filled it */
     const char *format;           /* "npy", "edf" */
     weir_spec spec;               /* of what read() delivers */
     uint64_t frames;              /* in all, after selection; WEIR_FRAMES_UNKNOWN */
@@ -56,7 +57,7 @@ typedef struct weir_source_info {
 
 /* A source's functions: all required, called from the chain's thread only, without locks. */
 typedef struct weir_source_ops {
-    size_t ops_size;
+    size_t ops_size; /* sizeof(weir_source_ops) of who filled it */
     const char *name;
     const weir_source_info *(*info)(weir_source *source);
     /* Bytes of buffer that it needs to fill tiles of that capacity. Pure. */
@@ -80,7 +81,7 @@ struct weir_source {
 
 /* A sink's functions: all required, called from the chain's thread only, without locks. */
 typedef struct weir_sink_ops {
-    size_t ops_size;
+    size_t ops_size; /* sizeof(weir_sink_ops) of who filled it */
     const char *name;
     /* Bytes of buffer that it needs for such a stream; refuses what the format cannot hold
      * (WEIR_E_USAGE names the loss). Pure. */
@@ -117,7 +118,7 @@ WEIR_API const weir_source_info *weir_source_info_get(weir_source *source);
 
 typedef struct weir_chain_options {
     size_t options_size;      /* sizeof(weir_chain_options) */
-    weir_heap *heap;          /* NULL = host */
+    weir_heap *heap;          /* NULL = host; must be addressable by the host: no device runs chains yet */
     const char *policy;       /* of the chain's cache; NULL = fit */
     uint64_t memory_limit;    /* bytes; WEIR_NO_LIMIT = the plan itself is the limit */
     uint64_t cache_limit;     /* bytes */
@@ -127,12 +128,14 @@ typedef struct weir_chain_options {
     const char *name;         /* of the chain's file, for messages; NULL = none */
     bool fuse;                /* true: neighbours go through a tile together; false: one by one. The
                                  same bits */
+    uint64_t reserved[4];     /* 0 */
 } weir_chain_options;
 
 /* Everything unset. */
 WEIR_API weir_chain_options weir_chain_options_default(void);
 
-/* Makes an empty chain with a cache of its own. WEIR_E_USAGE, WEIR_E_NOMEM. */
+/* Makes an empty chain with a cache of its own. WEIR_E_USAGE: an option is out of range, options_size is not
+ * set, or the heap is a device's. WEIR_E_PLAN: the chain itself is above the memory limit. WEIR_E_NOMEM. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_create(const weir_chain_options *options,
                                                    weir_chain **ret_chain);
 /* NULL is ignored. */
@@ -182,6 +185,7 @@ WEIR_API double weir_chain_gap_tolerance(const weir_chain *chain);
 #define WEIR_SETTLES_NEVER UINT64_MAX
 
 typedef struct weir_plan_part {
+    size_t part_size;         /* set by the library: bytes from one part to the next */
     const char *name;         /* "2 butterworth" */
     const char *kind;         /* "unit" "edge" "spare" "scratch" "tile" "reader" "writer" "threads"
                                  "charges" "records" */
@@ -196,10 +200,13 @@ typedef struct weir_plan_part {
 } weir_plan_part;
 
 typedef struct weir_plan {
-    const weir_plan_part *parts;
+    size_t plan_size;            /* set by the library */
+    const weir_plan_part *parts; /* by weir_plan_part_at; parts[i] while part_size is sizeof *parts */
     size_t part_count;
-    uint64_t total_bytes;
-    uint64_t memory_limit_bytes; /* WEIR_NO_LIMIT = none stated */
+    uint64_t total_bytes;        /* of both heaps: */
+    uint64_t host_bytes;         /* in host memory */
+    uint64_t device_bytes;       /* on the chain's heap, where that is a device's; else 0 */
+    uint64_t memory_limit_bytes; /* of each heap; WEIR_NO_LIMIT = none stated */
     bool fits;
     uint64_t tile_frames;
     uint64_t threads;
@@ -208,6 +215,9 @@ typedef struct weir_plan {
     double delay_frames;    /* NAN = differs by frequency */
     uint64_t settle_frames; /* WEIR_SETTLES_NEVER */
 } weir_plan;
+
+/* Part number `number`, whatever the size of a part is in the library; NULL from part_count on. */
+WEIR_API const weir_plan_part *weir_plan_part_at(const weir_plan *plan, size_t number);
 
 /* Plans the chain for a stream that is pushed. Fixes the chain: nothing can be added afterwards; a
  * second plan replaces the first until the run has started. The plan is lent until then.
@@ -311,6 +321,7 @@ WEIR_API WEIR_NODISCARD weir_err weir_chain_restore(weir_chain *chain, const voi
 /* ---- runs ---------------------------------------------------------------------------------- */
 
 typedef struct weir_progress {
+    size_t progress_size;             /* set by the library */
     uint64_t frames_in, frames_total; /* frames_total may be WEIR_FRAMES_UNKNOWN */
     double seconds;                   /* since the start */
     double rate_hz;
@@ -326,9 +337,14 @@ typedef struct weir_run_options {
     /* Called after each tile; false interrupts. NULL = none. */
     bool (*progress)(void *user, const weir_progress *progress);
     void *user;
+    uint64_t reserved[4]; /* 0 */
 } weir_run_options;
 
+/* By tiles, without progress. */
+WEIR_API weir_run_options weir_run_options_default(void);
+
 typedef struct weir_run_report {
+    size_t report_size;         /* sizeof(weir_run_report), set by the caller */
     uint64_t frames_in;
     uint64_t frames_out;        /* of all outputs */
     double seconds;
@@ -344,13 +360,15 @@ typedef struct weir_run_report {
 } weir_run_report;
 
 /* Runs a planned chain from source to sinks: start, read, push, flush each second, finish. After
- * WEIR_E_INTERRUPTED the outputs are flushed and stay NAME.part. *ret_report is written in every case. */
+ * WEIR_E_INTERRUPTED the outputs are flushed and stay NAME.part. *ret_report is written in every case but one:
+ * WEIR_E_USAGE where its size is not set. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_run(weir_chain *chain,
                                                 const weir_run_options *options,
                                                 weir_run_report *ret_report);
 
 /* What a node's unit met so far. */
 typedef struct weir_unit_report {
+    size_t report_size;      /* sizeof(weir_unit_report), set by the caller */
     const char *name;
     const uint64_t *missing; /* samples that were not finite, one count a channel (S5); lent */
     uint64_t channels;
@@ -361,7 +379,10 @@ typedef struct weir_unit_report {
 } weir_unit_report;
 
 WEIR_API size_t weir_chain_node_count(const weir_chain *chain);
-WEIR_API weir_unit_report weir_chain_node_report(const weir_chain *chain, size_t node);
+/* WEIR_E_USAGE: no such node, or report_size is not set. */
+WEIR_API weir_err weir_chain_node_report(const weir_chain *chain,
+                                         size_t node,
+                                         weir_unit_report *ret_report);
 
 /* Notices of the chain (settings without effect, renamed channels), capped. Lent. */
 WEIR_API const char *const *weir_chain_notices(const weir_chain *chain, size_t *ret_count);

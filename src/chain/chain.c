@@ -87,28 +87,62 @@ static weir_err options_resolve(weir_chain_options *options)
 static weir_err no_room(weir_cache *cache, const char *what)
 {
     weir_cache_stats stats = {.stats_size = sizeof stats};
-    weir_cache_stats_read(cache, &stats);
+    (void)weir_cache_stats_read(cache, &stats);
     return weiri_fail_prefix(stats.refusals > 0 ? WEIR_E_PLAN : WEIR_E_NOMEM, "%s: ", what);
 }
 
-weir_err weir_chain_create(const weir_chain_options *options, weir_chain **ret_chain)
+/* The chain's caches (M2: from the first allocation on). What the chain writes about itself is in host memory:
+ * where the host can address the heap that is one cache for all, else the buffers have a cache of their own, with
+ * the same limits. */
+static weir_err make_caches(const weir_chain_options *options, weir_cache **caches)
 {
-    weir_chain_options resolved = options == NULL ? weir_chain_options_default() : *options;
-    weir_err err = options_resolve(&resolved);
+    weir_cache_options of = weir_cache_options_default();
+    of.heap = options->heap;
+    of.policy = options->policy;
+    of.cache_limit = options->cache_limit;
+    of.memory_limit = options->memory_limit;
+    weir_err err = weir_cache_create(&of, &caches[WEIRI_BUFFERS]);
+    caches[WEIRI_HOST] = caches[WEIRI_BUFFERS];
+    if (err == WEIR_OK && weiri_heap_is_device(options->heap)) {
+        of.heap = NULL;
+        err = weir_cache_create(&of, &caches[WEIRI_HOST]);
+        if (err != WEIR_OK) {
+            weir_cache_destroy(caches[WEIRI_BUFFERS]);
+        }
+    }
+    return err == WEIR_E_LIMIT ? WEIR_E_PLAN : err;
+}
+
+static void destroy_caches(weir_cache *const *caches)
+{
+    weir_cache_destroy(caches[WEIRI_HOST]);
+    if (caches[WEIRI_BUFFERS] != caches[WEIRI_HOST]) {
+        weir_cache_destroy(caches[WEIRI_BUFFERS]);
+    }
+}
+
+weir_err weiri_chain_create(const weir_chain_options *options, weir_chain **ret_chain)
+{
+    static const weiri_sized rule = {
+        .field = "chain options: options_size",
+        .make = "weir_chain_options_default() makes them",
+        .least = WEIRI_THROUGH(weir_chain_options, fuse),
+        .known = offsetof(weir_chain_options, reserved),
+    };
+    weir_chain_options resolved = weir_chain_options_default();
+    weir_err err = options == NULL ? WEIR_OK : weiri_sized_read(&rule, options, &resolved);
+    if (err == WEIR_OK) {
+        err = options_resolve(&resolved);
+    }
+    weir_cache *caches[WEIRI_PLACES];
+    if (err == WEIR_OK) {
+        err = make_caches(&resolved, caches);
+    }
     if (err != WEIR_OK) {
         return err;
     }
-    weir_cache_options cache_options = weir_cache_options_default();
-    cache_options.heap = resolved.heap;
-    cache_options.policy = resolved.policy;
-    cache_options.cache_limit = resolved.cache_limit;
-    cache_options.memory_limit = resolved.memory_limit; /* M2: from the first allocation on */
-    weir_cache *cache = NULL;
-    err = weir_cache_create(&cache_options, &cache);
-    if (err != WEIR_OK) {
-        return err == WEIR_E_LIMIT ? WEIR_E_PLAN : err;
-    }
     /* The chain itself lies in its own arena, so that it is counted as well. */
+    weir_cache *cache = caches[WEIRI_HOST];
     weiri_arena arena;
     weiri_arena_init(&arena, cache);
     weir_chain *chain = weiri_arena_get(&arena, sizeof *chain);
@@ -119,12 +153,12 @@ weir_err weir_chain_create(const weir_chain_options *options, weir_chain **ret_c
     if (name == NULL) {
         err = no_room(cache, "a chain");
         weiri_arena_fini(&arena);
-        weir_cache_destroy(cache);
+        destroy_caches(caches);
         return err;
     }
     chain->options = resolved;
     chain->options.name = name[0] == '\0' ? NULL : name;
-    chain->cache = cache;
+    memcpy(chain->caches, caches, sizeof caches);
     chain->arena = arena;
     chain->last_node = &chain->nodes;
     chain->last_output = &chain->outputs;
@@ -133,16 +167,42 @@ weir_err weir_chain_create(const weir_chain_options *options, weir_chain **ret_c
     return WEIR_OK;
 }
 
+weir_err weiri_chain_refuse_device(const weir_heap *heap)
+{
+    return weiri_fail(WEIR_E_USAGE,
+                      "heap %s: its memory is on a device, and no device can run a chain yet; use a heap "
+                      "that the host can address, such as host",
+                      heap->ops->name);
+}
+
+weir_err weir_chain_create(const weir_chain_options *options, weir_chain **ret_chain)
+{
+    if (ret_chain == NULL) {
+        return weiri_fail(WEIR_E_USAGE, "weir_chain_create: NULL is not allowed");
+    }
+    weir_chain *chain = NULL;
+    weir_err err = weiri_chain_create(options, &chain);
+    if (err == WEIR_OK && weiri_heap_is_device(chain->options.heap)) {
+        err = weiri_chain_refuse_device(chain->options.heap);
+        weir_chain_destroy(chain);
+    }
+    if (err == WEIR_OK) {
+        *ret_chain = chain;
+    }
+    return err;
+}
+
 void weir_chain_destroy(weir_chain *chain)
 {
     if (chain == NULL) {
         return;
     }
     weiri_chain_unplan(chain);
-    weir_cache *cache = chain->cache;
+    weir_cache *caches[WEIRI_PLACES];
+    memcpy(caches, chain->caches, sizeof caches);
     weiri_arena arena = chain->arena; /* the chain lies in it */
     weiri_arena_fini(&arena);
-    weir_cache_destroy(cache);
+    destroy_caches(caches);
 }
 
 /* "chain.yaml:4:7: butterworth: " or, without a file, "butterworth: ". */
@@ -313,7 +373,7 @@ weir_err weir_chain_join(weir_chain *chain,
     weiri_node *node = make_node(chain, ops, parents, parent_count, mark);
     weir_value *rest = weiri_arena_get(&chain->arena, (setting_count + 1) * sizeof *rest);
     if (node == NULL || rest == NULL) {
-        return no_room(chain->cache, unit);
+        return no_room(chain->caches[WEIRI_HOST], unit);
     }
     size_t rest_count = 0;
     const weir_value *wrong = NULL;
@@ -325,7 +385,7 @@ weir_err weir_chain_join(weir_chain *chain,
                                   &chain->notices, node->settings, node->marks, &wrong);
     }
     if (err == WEIR_E_NOMEM) {
-        err = no_room(chain->cache, "its settings");
+        err = no_room(chain->caches[WEIRI_HOST], "its settings");
     }
     if (err != WEIR_OK) {
         return fail_at(chain, unit, wrong != NULL ? wrong : mark, err);
@@ -370,7 +430,7 @@ weir_err weir_chain_output(weir_chain *chain, int node, const char *name)
     weiri_output *output = weiri_arena_get(&chain->arena, sizeof *output);
     const char *copy = weiri_arena_text(&chain->arena, name);
     if (output == NULL || copy == NULL) {
-        return no_room(chain->cache, "an output");
+        return no_room(chain->caches[WEIRI_HOST], "an output");
     }
     output->node = node;
     output->name = copy;
@@ -388,7 +448,7 @@ weir_err weir_chain_set_text(weir_chain *chain, const char *text)
     }
     const char *copy = weiri_arena_text(&chain->arena, text);
     if (copy == NULL) {
-        return no_room(chain->cache, "the chain's text");
+        return no_room(chain->caches[WEIRI_HOST], "the chain's text");
     }
     chain->text = copy;
     return WEIR_OK;
@@ -396,7 +456,7 @@ weir_err weir_chain_set_text(weir_chain *chain, const char *text)
 
 weir_cache *weir_chain_cache(weir_chain *chain)
 {
-    return chain->cache;
+    return chain->caches[WEIRI_HOST];
 }
 
 double weir_chain_gap_tolerance(const weir_chain *chain)
@@ -408,23 +468,4 @@ const char *const *weir_chain_notices(const weir_chain *chain, size_t *ret_count
 {
     *ret_count = chain->notices.count;
     return chain->notices.lines;
-}
-
-void weir_source_close(weir_source *source)
-{
-    if (source != NULL) {
-        source->ops->close(source);
-    }
-}
-
-void weir_sink_close(weir_sink *sink)
-{
-    if (sink != NULL) {
-        sink->ops->close(sink);
-    }
-}
-
-const weir_source_info *weir_source_info_get(weir_source *source)
-{
-    return source->ops->info(source);
 }

@@ -22,6 +22,7 @@
  *   live.c     settings while running
  *   state.c    state saved and restored
  *   run.c      source -> chain -> sinks, progress, checkpoints
+ *   ends.c     what sources and sinks must be
  */
 #ifndef WEIRI_CHAIN_H
 #define WEIRI_CHAIN_H
@@ -30,6 +31,7 @@
 
 #include "cache/arena.h"
 #include "chain/pool.h"
+#include "heap/heap.h"
 #include "unit/unit.h"
 
 /* ---- built --------------------------------------------------------------------------------------- */
@@ -206,9 +208,12 @@ typedef struct weiri_running {
     size_t consumed; /* frames of the last push */
 } weiri_running;
 
+/* Where a chain's bytes are: what it writes about itself, and the one buffer of a run. */
+enum { WEIRI_HOST, WEIRI_BUFFERS, WEIRI_PLACES };
+
 struct weir_chain {
     weir_chain_options options; /* limits resolved (M8) */
-    weir_cache *cache;
+    weir_cache *caches[WEIRI_PLACES]; /* one and the same, unless the chain's heap is a device's */
     weiri_arena arena; /* nodes, settings, names */
     const char *text;
     weiri_node *nodes, **last_node;
@@ -222,7 +227,11 @@ struct weir_chain {
     weiri_running *running; /* NULL = not started */
 };
 
-/* chain.c: puts file, line, column and unit before the detail of an error that a node's unit gave. */
+/* chain.c: as weir_chain_create, and takes a device's heap: what there is so far of chains on devices. */
+weir_err weiri_chain_create(const weir_chain_options *options, weir_chain **ret_chain);
+/* WEIR_E_USAGE, names the heap. */
+weir_err weiri_chain_refuse_device(const weir_heap *heap);
+/* puts file, line, column and unit before the detail of an error that a node's unit gave. */
 weir_err weiri_chain_fail_node(const weir_chain *chain, const weiri_node *node, weir_err err);
 
 /* graph.c: each unit's plan, conversions, outputs. */
@@ -316,6 +325,10 @@ weir_message weiri_chain_block(
     const weir_chain *chain, int group, const void *data, size_t frames, uint64_t index);
 /* Forgets all frames, places and states. */
 void weiri_chain_forget(weir_chain *chain, bool gap);
+
+/* ends.c: whether a chain can call them: sizes, slots. WEIR_E_USAGE names what is wrong. */
+weir_err weiri_source_check(weir_source *source);
+weir_err weiri_sink_check(const weir_sink *sink);
 
 /* push.c: one read of the source into the input tile, in the caller's mode; and that tile put before the
  * groups. */

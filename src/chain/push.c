@@ -325,14 +325,18 @@ size_t weir_chain_node_count(const weir_chain *chain)
     return (size_t)chain->node_count;
 }
 
-weir_unit_report weir_chain_node_report(const weir_chain *chain, size_t number)
+weir_err weir_chain_node_report(const weir_chain *chain, size_t number, weir_unit_report *ret_report)
 {
-    const weiri_node *node = chain->nodes;
-    for (size_t i = 0; node != NULL && i < number; i++) {
-        node = node->next;
-    }
+    static const weiri_sized rule = {
+        .field = "unit report: report_size",
+        .make = "set it to sizeof(weir_unit_report)",
+        .least = WEIRI_THROUGH(weir_unit_report, saturated),
+        .known = sizeof(weir_unit_report),
+    };
+    const weiri_node *node =
+        number < (size_t)chain->node_count ? weiri_chain_node(chain, (int)number) : NULL;
     if (node == NULL) {
-        return (weir_unit_report){.name = ""};
+        return weiri_fail(WEIR_E_USAGE, "weir_chain_node_report: the chain has no node %zu", number);
     }
     weir_unit_report report = {.name = node->ops->info.name};
     if (chain->running != NULL && chain->running->buffer != NULL) {
@@ -349,5 +353,5 @@ weir_unit_report weir_chain_node_report(const weir_chain *chain, size_t number)
         }
         report.unfinished_frames = weiri_chain_unfinished(chain, at);
     }
-    return report;
+    return weiri_sized_write(&rule, &report, ret_report);
 }
