@@ -6,6 +6,7 @@
  */
 #include <weir/config.h>
 #include <weir/recording.h>
+#include <weir/trace.h>
 #include <weir/weir.h>
 
 #include "testing.h"
@@ -276,6 +277,13 @@ static const row layout[] = {
     FIELD(weir_plan, lag_frames, 80),
     FIELD(weir_plan, delay_frames, 88),
     FIELD(weir_plan, settle_frames, 96),
+    SIZE(weir_event, 48),
+    FIELD(weir_event, event_size, 0),
+    FIELD(weir_event, kind, 8),
+    FIELD(weir_event, segment, 16),
+    FIELD(weir_event, start_ns, 24),
+    FIELD(weir_event, gap_ns, 32),
+    FIELD(weir_event, text, 40),
     SIZE(weir_progress, 64),
     FIELD(weir_progress, progress_size, 0),
     FIELD(weir_progress, frames_in, 8),
@@ -394,6 +402,18 @@ static const row values[] = {
     VALUE(WEIR_UNIT_ANY_DTYPE, 8),
     VALUE(WEIR_UNIT_HOLDS_OVER_GAP, 16),
     VALUE(WEIR_UNIT_STATEFUL, 32),
+    VALUE(WEIR_UNIT_COLUMNWISE, 64),
+    VALUE(WEIR_UNIT_JOINS, 128),
+    VALUE(WEIR_EVENT_SEGMENT, 0),
+    VALUE(WEIR_EVENT_NOTICE, 1),
+    VALUE(WEIR_TRACE_END, 0),
+    VALUE(WEIR_TRACE_TAKE, 'a'),
+    VALUE(WEIR_TRACE_GIVE, 'f'),
+    VALUE(WEIR_TRACE_LIMIT, 'l'),
+    VALUE(WEIR_TRACE_CLEAR, 'c'),
+    VALUE(WEIR_TRACE_MEMORY, 'm'),
+    VALUE(WEIR_TRACE_CHARGE, 'h'),
+    VALUE(WEIR_TRACE_UNCHARGE, 'u'),
     VALUE(WEIR_TILE_AUTO, 0),
     VALUE(WEIR_CHAIN_INPUT, -1),
 };
@@ -427,11 +447,23 @@ static void constants(void **state)
     assert_true(WEIR_INDEX_NEXT == INT64_MIN);
 }
 
+static void version(void **state)
+{
+    (void)state;
+    char text[32];
+    snprintf(text, sizeof text, "%d.%d.%d", WEIR_VERSION_MAJOR, WEIR_VERSION_MINOR,
+             WEIR_VERSION_PATCH);
+    assert_string_equal(weir_version(), text);
+    assert_string_equal(WEIR_VERSION, text);
+    assert_string_equal(WEIR_TEST_VERSION, text); /* the packages' */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(structs),
         cmocka_unit_test(constants),
+        cmocka_unit_test(version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * weir/chain.h: a chain of units: built by calls, planned for an input, run tile by tile inside its
- * bytes. Also what a source and a sink are. A chain is used by one thread at a time.
+ * bytes. Also what a source and a sink are.
+ *
+ * Threads. A chain is used by one thread at a time, which may be another one for each call; chains do not share
+ * anything, so several may run at once. What a chain calls (sinks, sources, events, progress) it calls in the thread
+ * of the call that is under way, never in its own threads, and that may not call the chain again. From any thread at
+ * any time: all of cache.h on weir_chain_cache(chain), while the chain exists.
  */
 #ifndef WEIR_CHAIN_H
 #define WEIR_CHAIN_H
@@ -176,7 +181,10 @@ WEIR_API WEIR_NODISCARD weir_err weir_chain_output(weir_chain *chain, int node, 
 /* The chain as text, kept for side files. Copied. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_set_text(weir_chain *chain, const char *text);
 
-WEIR_API weir_cache *weir_chain_cache(weir_chain *chain); /* lent */
+/* The cache of the chain's own heap, lent. Any thread may read its statistics and change its limits, also while the
+ * chain runs. A memory limit below what is in use is WEIR_E_LIMIT and changes nothing (M5); above that the chain
+ * goes on as planned, since after the first push it allocates nothing. The start sets the limit of the options. */
+WEIR_API weir_cache *weir_chain_cache(weir_chain *chain);
 WEIR_API double weir_chain_gap_tolerance(const weir_chain *chain);
 
 /* ---- planning ----------------------------------------------------------------------------- */
@@ -252,7 +260,9 @@ WEIR_API const weir_spec *weir_chain_output_spec(const weir_chain *chain, size_t
 /* Takes one block of output, lent for the call. An error ends the push and is returned by it. */
 typedef weir_err (*weir_sink_fn)(void *user, const weir_message *block);
 
-/* Processes one message (borrowed for the call, S7); the sink is called for what comes out. The first push
+/* Processes one message (borrowed for the call, S7); the sink is called for what comes out. Nothing waits for a
+ * tile to be full: all frames of the message are processed before the call returns, and all output that they make
+ * due is out; a tile is only the most that is processed at a time. The first push
  * allocates all buffers: WEIR_E_PLAN where the plan is above the limit; no later push allocates anything.
  * A message that starts a new segment ends the open one first (see weir_chain_finish).
  * WEIR_E_USAGE: not planned, planned for a source, another spec, or called from the sink.
@@ -289,6 +299,30 @@ WEIR_API WEIR_NODISCARD weir_err weir_chain_pull(weir_chain *chain,
                                                  void *rows,
                                                  size_t capacity,
                                                  weir_message *ret_block);
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+typedef enum weir_event_kind {
+    WEIR_EVENT_SEGMENT, /* a segment begins, with the first frame after a start or a gap */
+    WEIR_EVENT_NOTICE   /* the source has found something while it was read */
+} weir_event_kind;
+
+typedef struct weir_event {
+    size_t event_size; /* set by the library */
+    weir_event_kind kind;
+    uint64_t segment;  /* its number, as blocks of output state it */
+    int64_t start_ns;  /* of its first frame, from the recording's origin */
+    int64_t gap_ns;    /* from the end of the segment before; 0 of the first, negative where time went back */
+    const char *text;  /* of a notice, else NULL */
+} weir_event;
+
+/* Called in the thread that pushes, pulls or runs: of a segment after all output of the one before it and before
+ * its own. Must not call the chain. */
+typedef void (*weir_event_fn)(void *user, const weir_event *event);
+
+/* Sets who is told from now on; NULL: nobody. Notices from before the start: weir_chain_notices and the source's
+ * info. */
+WEIR_API void weir_chain_on_event(weir_chain *chain, weir_event_fn call, void *user);
 
 /* As before the first frame; buffers stay. */
 WEIR_API void weir_chain_reset(weir_chain *chain);

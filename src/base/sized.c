@@ -24,8 +24,8 @@ static size_t size_of(const void *given)
 static weir_err check_size(const weiri_sized *rule, size_t size)
 {
     if (size < rule->least || size > SIZE_MOST) {
-        return weiri_fail(WEIR_E_USAGE, "%s is %zu, less than %zu or not set: %s", rule->field, size,
-                          rule->least, rule->make);
+        return weiri_fail(WEIR_E_USAGE, "%s is %zu, less than %zu or not set: %s", rule->field,
+                          size, rule->least, rule->make);
     }
     return WEIR_OK;
 }
@@ -36,10 +36,11 @@ weir_err weiri_sized_check(const weiri_sized *rule, const void *given)
     weir_err err = check_size(rule, size);
     for (size_t i = rule->known; err == WEIR_OK && i < size; i++) {
         if (((const unsigned char *)given)[i] != 0) {
-            err = weiri_fail(WEIR_E_USAGE,
-                             "%s is %zu: byte %zu is set, of a field that version %s of the library "
-                             "does not know",
-                             rule->field, size, i, WEIR_VERSION);
+            err =
+                weiri_fail(WEIR_E_USAGE,
+                           "%s is %zu: byte %zu is set, of a field that version %s of the library "
+                           "does not know",
+                           rule->field, size, i, WEIR_VERSION);
         }
     }
     return err;

@@ -16,8 +16,9 @@ static void options_are_checked(void **state)
                  "no policy 'fitt'; the nearest is 'fit'");
     options = weir_cache_options_default();
     options.options_size = 3;
-    assert_fails(weir_cache_create(&options, &cache), WEIR_E_USAGE,
-                 "options_size is 3, less than 48 or not set: weir_cache_options_default() makes them");
+    assert_fails(
+        weir_cache_create(&options, &cache), WEIR_E_USAGE,
+        "options_size is 3, less than 48 or not set: weir_cache_options_default() makes them");
     options = (weir_cache_options){.memory_limit = 1 << 20};
     assert_fails(weir_cache_create(&options, &cache), WEIR_E_USAGE, "weir_cache_options_default()");
     options = weir_cache_options_default();

@@ -4,6 +4,7 @@
  * is in plan.c.
  */
 #include "chain/chain.h"
+#include "chain/options.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,6 +26,18 @@ weir_chain_options weir_chain_options_default(void)
         .gap_tolerance_s = NAN,
         .fuse = true,
     };
+}
+
+weir_err weiri_chain_options_read(const weir_chain_options *given, weir_chain_options *ret_options)
+{
+    static const weiri_sized rule = {
+        .field = "chain options: options_size",
+        .make = "weir_chain_options_default() makes them",
+        .least = WEIRI_THROUGH(weir_chain_options, fuse),
+        .known = offsetof(weir_chain_options, reserved),
+    };
+    *ret_options = weir_chain_options_default();
+    return given == NULL ? WEIR_OK : weiri_sized_read(&rule, given, ret_options);
 }
 
 /* M8: what was not stated comes from the environment, then from the default. */
@@ -123,14 +136,8 @@ static void destroy_caches(weir_cache *const *caches)
 
 weir_err weiri_chain_create(const weir_chain_options *options, weir_chain **ret_chain)
 {
-    static const weiri_sized rule = {
-        .field = "chain options: options_size",
-        .make = "weir_chain_options_default() makes them",
-        .least = WEIRI_THROUGH(weir_chain_options, fuse),
-        .known = offsetof(weir_chain_options, reserved),
-    };
-    weir_chain_options resolved = weir_chain_options_default();
-    weir_err err = options == NULL ? WEIR_OK : weiri_sized_read(&rule, options, &resolved);
+    weir_chain_options resolved;
+    weir_err err = weiri_chain_options_read(options, &resolved);
     if (err == WEIR_OK) {
         err = options_resolve(&resolved);
     }
@@ -169,10 +176,11 @@ weir_err weiri_chain_create(const weir_chain_options *options, weir_chain **ret_
 
 weir_err weiri_chain_refuse_device(const weir_heap *heap)
 {
-    return weiri_fail(WEIR_E_USAGE,
-                      "heap %s: its memory is on a device, and no device can run a chain yet; use a heap "
-                      "that the host can address, such as host",
-                      heap->ops->name);
+    return weiri_fail(
+        WEIR_E_USAGE,
+        "heap %s: its memory is on a device, and no device can run a chain yet; use a heap "
+        "that the host can address, such as host",
+        heap->ops->name);
 }
 
 weir_err weir_chain_create(const weir_chain_options *options, weir_chain **ret_chain)
@@ -287,7 +295,8 @@ static size_t table_rows(const weir_setting *table)
     return rows;
 }
 
-static weir_err check_parents(const weir_chain *chain, const int *parents, size_t count, const char *unit)
+static weir_err
+check_parents(const weir_chain *chain, const int *parents, size_t count, const char *unit)
 {
     if (chain->plan != NULL) {
         return weiri_fail(WEIR_E_USAGE, "%s: the chain is planned already", unit);
@@ -310,15 +319,19 @@ static weir_err check_inputs(const weiri_unit_ops *ops, size_t count)
                           WEIRI_INPUTS_MAX, ops->info.name);
     }
     if (count > (joins ? WEIRI_INPUTS_MAX : 1)) {
-        return weiri_fail(WEIR_E_CHAIN, joins ? "has %zu inputs; at most %d are allowed"
-                                              : "has %zu inputs; it takes %d",
+        return weiri_fail(WEIR_E_CHAIN,
+                          joins ? "has %zu inputs; at most %d are allowed"
+                                : "has %zu inputs; it takes %d",
                           count, joins ? WEIRI_INPUTS_MAX : 1);
     }
     return WEIR_OK;
 }
 
-static weiri_node *
-make_node(weir_chain *chain, const weiri_unit_ops *ops, const int *parents, size_t count, const weir_value *mark)
+static weiri_node *make_node(weir_chain *chain,
+                             const weiri_unit_ops *ops,
+                             const int *parents,
+                             size_t count,
+                             const weir_value *mark)
 {
     size_t rows = table_rows(ops->info.settings);
     weiri_node *node = weiri_arena_get(&chain->arena, sizeof *node);

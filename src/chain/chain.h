@@ -34,6 +34,11 @@
 #include "heap/heap.h"
 #include "unit/unit.h"
 
+/* mode.c: the processor's mode for subnormal numbers (S6). */
+typedef uint64_t weiri_mode;
+weiri_mode weiri_mode_enter(void);
+void weiri_mode_leave(weiri_mode mode);
+
 /* ---- built --------------------------------------------------------------------------------------- */
 
 typedef struct weiri_node {
@@ -199,6 +204,10 @@ typedef struct weiri_running {
     bool holding, source_ended;
     bool busy;           /* a call is under way */
     bool in_segment;     /* a frame has come */
+    weiri_mode callers_mode; /* while busy (S6) */
+    bool after_segment;      /* there was one before, since the start or a reset; it ended then: */
+    int64_t segment_end_ns;
+    size_t source_notices; /* that the source had when it was looked at last */
     bool announced;      /* the conversion's process-wide limit was set (M8) */
     uint64_t segment_in; /* number that the input gave */
     int64_t index_in;    /* expected next */
@@ -222,6 +231,8 @@ struct weir_chain {
     int output_count;
     bool named_outputs; /* by the user */
     weiri_notices notices;
+    weir_event_fn on_event;
+    void *event_user;
     weiri_arena plan_arena; /* plan, and what runs */
     weiri_plan *plan;       /* NULL = none yet */
     weiri_running *running; /* NULL = not started */
@@ -297,11 +308,6 @@ weir_err weiri_live_try(weir_chain *chain, weiri_node *node, const char *name);
 void weiri_live_exchange(weir_chain *chain, weiri_node *node);
 bool weiri_step_is_live(const weiri_step *step); /* has live settings */
 
-/* mode.c: the processor's mode for subnormal numbers (S6). */
-typedef uint64_t weiri_mode;
-weiri_mode weiri_mode_enter(void);
-void weiri_mode_leave(weiri_mode mode);
-
 /* engine.c: where output goes. Exactly one of the two. */
 typedef struct weiri_delivery {
     weir_sink_fn sink; /* push, run */
@@ -323,6 +329,8 @@ void weiri_chain_feed(weir_chain *chain, const weir_message *message);
 weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery);
 weir_message weiri_chain_block(
     const weir_chain *chain, int group, const void *data, size_t frames, uint64_t index);
+/* Tells whoever wants to know. */
+void weiri_chain_tell(weir_chain *chain, weir_event event);
 /* Forgets all frames, places and states. */
 void weiri_chain_forget(weir_chain *chain, bool gap);
 

@@ -150,8 +150,7 @@ static weir_err choose_leads(weir_chain *chain, weiri_plan *plan)
         }
         for (int k = 0; step->inputs > 1 && k < step->inputs; k++) {
             const bounds *in = &all[step->parents[k]];
-            long double lead =
-                floorl(in->upper - (long double)step->skip[k] - slowest + 1e-6L);
+            long double lead = floorl(in->upper - (long double)step->skip[k] - slowest + 1e-6L);
             lead = lead < 0 ? 0 : lead;
             if (!(lead < 0x1p60L)) {
                 return weiri_fail(WEIR_E_CHAIN, "%s: a branch is too far ahead of another",
@@ -221,9 +220,11 @@ add_part(layout *at, const char *name, const char *kind, uint64_t from, const we
     weiri_plan *plan = at->plan;
     size_t number = plan->shown.part_count++;
     plan->ranges[number] = (weiri_range){from, at->bytes - from};
-    plan->parts[number] = (weir_plan_part){
-        .part_size = sizeof(weir_plan_part),
-        .name = name == NULL ? "" : name, .kind = kind, .bytes = at->bytes - from, .spec = spec};
+    plan->parts[number] = (weir_plan_part){.part_size = sizeof(weir_plan_part),
+                                           .name = name == NULL ? "" : name,
+                                           .kind = kind,
+                                           .bytes = at->bytes - from,
+                                           .spec = spec};
     return &plan->parts[number];
 }
 
@@ -240,8 +241,8 @@ static void lay_step(layout *at, weiri_step *step)
     uint64_t blocks = (uint64_t)step->blocks;
     uint64_t last = step->state_bytes[!step->by_frame && blocks > 1 ? 1 : 0];
     step->state_at = add_bytes(at, times(step->state_bytes[0], blocks - 1) + last);
-    step->missing_at = add_bytes(
-        at, times(step->channels * sizeof(uint64_t), step->by_frame ? blocks : 1));
+    step->missing_at =
+        add_bytes(at, times(step->channels * sizeof(uint64_t), step->by_frame ? blocks : 1));
     weir_plan_part *part = add_part(at, step->name, "unit", from, &step->out);
     part->lag_frames = weiri_due_lag(&step->unit.due);
     part->delay_frames = step->unit.delay_frames;
@@ -281,14 +282,12 @@ static void lay_scratch(layout *at)
     for (int i = 0; i < plan->group_count; i++) {
         const weiri_group *group = &plan->groups[i];
         if (group->gathers) {
-            uint64_t bytes =
-                times(group->take, weir_spec_frame_bytes(group->first->block_in[0]));
+            uint64_t bytes = times(group->take, weir_spec_frame_bytes(group->first->block_in[0]));
             strips[0] = bytes > strips[0] ? bytes : strips[0];
         }
         for (const weiri_step *step = group->first; step != NULL; step = step->next) {
             uint64_t columns = weir_spec_columns(step->block_in[0]);
-            uint64_t bytes =
-                times(step->strip_frames, weir_spec_frame_bytes(&step->block_out[0]));
+            uint64_t bytes = times(step->strip_frames, weir_spec_frame_bytes(&step->block_out[0]));
             if (step->strip != WEIRI_STRIP_NONE && bytes > strips[step->strip]) {
                 strips[step->strip] = bytes;
             }
@@ -398,10 +397,12 @@ static void total_up(weir_chain *chain, weiri_plan *plan)
     weir_plan *shown = &plan->shown;
     weir_cache *host = chain->caches[WEIRI_HOST], *buffers = chain->caches[WEIRI_BUFFERS];
     weir_cache_stats stats, device;
-    shown->total_bytes = in_use(host, &stats) + weiri_cache_cost(buffers, (size_t)plan->buffer_bytes);
+    shown->total_bytes =
+        in_use(host, &stats) + weiri_cache_cost(buffers, (size_t)plan->buffer_bytes);
     if (buffers != host) { /* the records of a device's cache are the host's */
         shown->total_bytes += in_use(buffers, &device);
-        shown->device_bytes = shown->total_bytes - stats.held_bytes + stats.idle_bytes - device.book_bytes;
+        shown->device_bytes =
+            shown->total_bytes - stats.held_bytes + stats.idle_bytes - device.book_bytes;
     }
     shown->host_bytes = shown->total_bytes - shown->device_bytes;
     if (stats.charged_bytes > 0) {

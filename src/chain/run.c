@@ -140,7 +140,7 @@ static weir_err run_tiles(run *at)
     if (waits) {
         source->idle(at->chain->plan->source, between_tiles, at);
     }
-    at->mode = weiri_mode_enter();
+    at->mode = at->chain->running->callers_mode = weiri_mode_enter();
     while (err == WEIR_OK && !ended) {
         err = one_tile(at, &ended);
         if (err == WEIR_OK && !ended) {
@@ -250,7 +250,8 @@ weir_chain_run(weir_chain *chain, const weir_run_options *options, weir_run_repo
     weir_run_report report = {.memory_limit_bytes = WEIR_NO_LIMIT};
     run at = {.chain = chain, .options = &known, .report = &report, .started = now_s()};
     at.flushed = at.started;
-    weir_err err = weiri_sized_write(&report_rule, &report, ret_report); /* its size, before the work */
+    weir_err err =
+        weiri_sized_write(&report_rule, &report, ret_report); /* its size, before the work */
     if (err != WEIR_OK) {
         return err;
     }

@@ -127,6 +127,7 @@ static weir_err start_files(weir_chain *chain)
     const weir_source_info *info = NULL;
     if (plan->source != NULL) {
         info = weir_source_info_get(plan->source);
+        chain->running->source_notices = info->notice_count;
         err = plan->source->ops->start(plan->source, plan->shown.tile_frames,
                                        weiri_chain_memory(chain, plan->reader_at));
     }

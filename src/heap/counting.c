@@ -224,8 +224,8 @@ static weir_err copy_in(
     return under->ops->copy_in(under, memory, offset, from, bytes, queue);
 }
 
-static weir_err copy_out(
-    weir_heap *heap, void *to, void *memory, size_t offset, size_t bytes, weir_queue *queue)
+static weir_err
+copy_out(weir_heap *heap, void *to, void *memory, size_t offset, size_t bytes, weir_queue *queue)
 {
     weir_heap *under = self(heap)->under;
     return under->ops->copy_out(under, to, memory, offset, bytes, queue);

@@ -32,8 +32,12 @@ static inline bool weiri_heap_is_device(const weir_heap *heap)
 }
 
 /* Copies between host memory and a part of a heap's memory: by memcpy where the host can address it. */
-weir_err weiri_heap_copy_in(
-    weir_heap *heap, void *memory, size_t offset, const void *from, size_t bytes, weir_queue *queue);
+weir_err weiri_heap_copy_in(weir_heap *heap,
+                            void *memory,
+                            size_t offset,
+                            const void *from,
+                            size_t bytes,
+                            weir_queue *queue);
 weir_err weiri_heap_copy_out(
     weir_heap *heap, void *to, void *memory, size_t offset, size_t bytes, weir_queue *queue);
 
