@@ -286,7 +286,7 @@ static void run_plain(weir_chain *chain, const weiri_group *group, weiri_group_r
             work.in[k] = call->in[k];
         }
         work.out = call->out;
-        work.scratch = scratch_of(chain, 0) + chain->plan->scratch_at;
+        work.scratch = weiri_chain_memory(chain, chain->plan->work_at + chain->plan->scratch_at);
         step->ops->run(&step_run->blocks[0], &work);
         step_run->consumed += frames;
         step_run->produced += frames;

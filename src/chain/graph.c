@@ -476,7 +476,8 @@ weir_err weiri_plan_graph(weir_chain *chain, weiri_plan *plan)
         err = check_leaves(plan);
     }
     plan->dues = weiri_plan_get(chain, (uint64_t)plan->step_count, sizeof *plan->dues);
-    if (err == WEIR_OK && plan->dues == NULL) {
+    plan->untiled = weiri_plan_get(chain, (uint64_t)plan->step_count, sizeof *plan->untiled);
+    if (err == WEIR_OK && (plan->dues == NULL || plan->untiled == NULL)) {
         err = weiri_fail_prefix(WEIR_E_NOMEM, "steps: ");
     }
     if (err == WEIR_OK) {

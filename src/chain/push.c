@@ -139,9 +139,14 @@ static weir_err
 with_sink(weir_chain *chain, const weir_message *message, weir_sink_fn sink, void *user)
 {
     outside to = {.sink = sink, .user = user, .mode = weiri_mode_enter()};
-    weiri_delivery delivery = {.sink = sink == NULL ? NULL : call_outside, .user = &to};
+    weiri_delivery delivery;
     to.delivery = &delivery;
     chain->running->callers_mode = to.mode;
+    delivery.sink = sink == NULL ? NULL : call_outside;
+    delivery.user = &to;
+    delivery.rows = NULL; /* nothing below is looked at without rows, but `got` */
+    delivery.got = 0;
+    delivery.outside = false;
     chain->running->busy = true;
     weir_err err = message == NULL ? weiri_chain_end_segment(chain, &delivery)
                                    : push_to(chain, message, &delivery);
