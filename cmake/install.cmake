@@ -19,11 +19,13 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.c
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.cmake DESTINATION ${package})
 
+# A static libweir is linked with what it uses itself, as it is installed (shared, mostly): Requires.private would
+# ask for the static parts of those as well, and Debian's libsndfile names some that no package of its brings.
 foreach(name weir weir-core)
-  set(requires "")
+  set(private "-lm -pthread")
   set(what "streaming signal chains inside a stated number of bytes")
   if(name STREQUAL "weir")
-    set(requires ${weir_private})
+    string(JOIN " " private ${SNDFILE_LDFLAGS} ${HDF5_LDFLAGS} ${FYAML_LDFLAGS} "${private}")
   else()
     string(APPEND what ", without files: needs libc, libm and threads only")
   endif()
@@ -32,7 +34,7 @@ set(CMAKE_INSTALL_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")
 set(CMAKE_INSTALL_INCLUDEDIR \"${CMAKE_INSTALL_INCLUDEDIR}\")
 set(name \"${name}\")
 set(what \"${what}\")
-set(requires \"${requires}\")
+set(private \"${private}\")
 configure_file(\"${CMAKE_SOURCE_DIR}/cmake/weir.pc.in\" \"${CMAKE_CURRENT_BINARY_DIR}/${name}.pc\" @ONLY)")
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()

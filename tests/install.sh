@@ -40,7 +40,7 @@ cc "$SOURCE/examples/embed.c" -o "$work/core" $(pkg-config --cflags --libs weir-
 LD_LIBRARY_PATH=$lib "$work/core" | grep -q 'deviation of channel 0'
 for found in $(readelf -d "$lib/libweir-core.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
     case $found in
-    libc.so.* | libm.so.* | libpthread.so.* | ld-linux*) ;;
+    libc.so.* | libm.so.* | libmvec.so.* | libpthread.so.* | ld-linux*) ;;
     *) echo "libweir-core.so needs $found"; exit 1 ;;
     esac
 done
