@@ -211,7 +211,8 @@ static void check_missing(const fixture *at, const test_signal *signal, const te
     weir_chain *chain = make_chain(at, 7, NULL);
     test_push(chain, &dirty, 0, dirty.frames, 33, 0, 0, &random, &output);
     test_same(&first, &output, "S1 with S5");
-    weir_unit_report report = weir_chain_node_report(chain, weir_chain_node_count(chain) - 1);
+    weir_unit_report report = {.report_size = sizeof report};
+    test_ok(weir_chain_node_report(chain, weir_chain_node_count(chain) - 1, &report));
     const weir_spec *out = weir_chain_output_spec(chain, 0);
     if (!(at->info->flags & WEIR_UNIT_ANY_DTYPE)) {
         assert_int_equal(report.channels, channels);
