@@ -5,11 +5,15 @@
  * S10: the same from a saved state. M2, M3: inside the plan, without a heap call. WEIR_GRAPHS=N makes N graphs,
  * WEIR_SEED repeats a run, WEIR_GRAPH=SEED one graph.
  */
+#include <signal.h>
+#include <unistd.h>
+
 #include "chain/chain.h"
 #include "conform/stream.h"
 #include "units_of_test.h"
 
-#define GRAPHS 320
+#define GRAPHS  320
+#define STUCK_S 5 /* a graph takes some 10 ms */
 
 enum { MOST_NODES = 40, MOST_OUTPUTS = 6, MOST_SEGMENTS = 4, MOST_EVENTS = 4, MOST_ROWS = 6 };
 
@@ -979,6 +983,7 @@ static void one_graph(const graph *g, weir_heap *heap, tally *count)
     }
     weir_chain_destroy(chain);
     at_work = g;
+    alarm(STUCK_S);
     size_t frames = 0;
     for (size_t i = 0; i < g->segment_count; i++) {
         frames += g->segments[i];
@@ -1026,6 +1031,17 @@ static void one_graph(const graph *g, weir_heap *heap, tally *count)
     at_work = NULL;
 }
 
+/* A chain that never comes to an end. */
+static void print_stuck(int signal)
+{
+    (void)signal;
+    if (at_work != NULL) {
+        print_graph(at_work);
+    }
+    print_error("no end after %d s\n", STUCK_S);
+    abort();
+}
+
 static int print_failed(void **state)
 {
     (void)state;
@@ -1067,6 +1083,7 @@ static void random_graphs(void **state)
 int main(void)
 {
     weiri_units_of_test = units_of_test;
+    signal(SIGALRM, print_stuck);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(random_graphs, print_failed),
     };
