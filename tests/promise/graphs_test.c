@@ -488,6 +488,7 @@ static weir_chain *plan(const graph *g, const way *w, weir_heap *heap, weir_sour
     weir_err err = source == NULL ? weir_chain_plan(chain, &g->spec, &shown)
                                   : weir_chain_plan_run(chain, source, NULL, 0, &shown);
     if (err != WEIR_OK) {
+        if (getenv("WHY")) printf("WHY %s\n", weir_err_detail());
         assert_int_equal(err, WEIR_E_CHAIN);
         weir_chain_destroy(chain);
         return NULL;
