@@ -285,7 +285,8 @@ WEIR_API WEIR_NODISCARD weir_err weir_chain_finish(weir_chain *chain, weir_sink_
 /* As weir_chain_push, for chains with one output: the output goes into rows[capacity x output columns], and
  * *ret_block says what came (0 frames: nothing yet). Where capacity is less than what is due (see
  * weir_chain_due), or a new segment begins behind the first frames that came out, part of the message is left:
- * weir_chain_consumed says how much was consumed; call again with the rest. */
+ * weir_chain_consumed says how much was consumed; call again with the rest. Where rows were filled, more may be
+ * due of frames consumed already: a message of 0 frames takes that too. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_push_into(weir_chain *chain,
                                                       const weir_message *message,
                                                       void *rows,

@@ -82,6 +82,7 @@ typedef struct weiri_step {
     int output;             /* number of the output behind it, or -1 */
     int children;
     int number, group;
+    weiri_fraction ratio;    /* of its output to the chain's input, in frames; {0, 0}: does not fit */
     bool same;               /* one output frame for each input frame, at once */
     struct weiri_step *next; /* of its group */
     uint64_t settle_frames; /* of its input, at WEIRI_SETTLE_TOLERANCE */

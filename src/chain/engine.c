@@ -210,6 +210,19 @@ static weir_err deliver(weir_chain *chain, int number, weiri_delivery *delivery)
     return err;
 }
 
+/* What has been output, and no group needs, goes. A join that has ended takes nothing more. */
+static void let_go(weir_chain *chain, int number)
+{
+    const weiri_group *group = &chain->plan->groups[number];
+    weiri_edge *edge = &chain->running->groups[number].edge;
+    if (group->children == 0) {
+        edge->first += edge->frames;
+        edge->frames = 0;
+    } else if (group->feeds_join && edge->frames > 0) {
+        release(chain, number);
+    }
+}
+
 static void into_rows(weir_chain *chain, int number, weiri_delivery *delivery, size_t produced)
 {
     const weiri_group_run *run = &chain->running->groups[number];
@@ -271,11 +284,8 @@ run_group(weir_chain *chain, int number, ready *r, weiri_delivery *delivery)
         run->undelivered = call.produced;
         err = deliver(chain, number, delivery);
     }
-    if (group->children == 0 && run->undelivered == 0) {
-        run->edge.first += run->edge.frames;
-        run->edge.frames = 0;
-    } else if (group->feeds_join && run->edge.frames > 0) {
-        release(chain, number); /* a join that has ended takes nothing more */
+    if (run->undelivered == 0) {
+        let_go(chain, number);
     }
     return err;
 }
@@ -290,10 +300,7 @@ static weir_err deliver_refused(weir_chain *chain, weiri_delivery *delivery)
             if (err != WEIR_OK) {
                 return err;
             }
-            if (chain->plan->groups[i].children == 0) {
-                run->edge.first += run->edge.frames;
-                run->edge.frames = 0;
-            }
+            let_go(chain, i);
         }
     }
     return WEIR_OK;

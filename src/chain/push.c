@@ -121,8 +121,8 @@ static weir_err push_to(weir_chain *chain, const weir_message *message, weiri_de
 {
     weiri_running *running = chain->running;
     running->consumed = 0;
-    if (message->frames == 0) {
-        return WEIR_OK; /* it starts nothing: it has no frame that could (S1) */
+    if (message->frames == 0) { /* it starts nothing: it has no frame that could (S1) */
+        return running->pending ? weiri_chain_drain(chain, delivery) : WEIR_OK;
     }
     if (weiri_chain_breaks(chain, message)) {
         weir_err err = weiri_chain_end_segment(chain, delivery);
