@@ -117,8 +117,7 @@ static const weir_setting table[] = {
      .max = 1e9,
      .offset = offsetof(crossing_settings, bin_duration_s),
      .help = "duration of a bin in which events are counted, exactly that on average, at least one "
-             "frame",
-     .example = "10 ms"},
+             "frame"},
     {0},
 };
 
