@@ -273,16 +273,16 @@ run_group(weir_chain *chain, int number, ready *r, weiri_delivery *delivery)
     for (int k = 0; k < group->inputs; k++) {
         take(chain, group, run, k, edge_before(chain, group, k), call.consumed);
     }
+    weir_err err = group->finds ? weiri_chain_records_deliver(chain, number, delivery) : WEIR_OK;
     if (pulled) {
         into_rows(chain, number, delivery, call.produced);
         run->edge.first += call.produced;
-        return WEIR_OK;
+        return err;
     }
     run->edge.frames += call.produced;
-    weir_err err = WEIR_OK;
     if (group->output >= 0 && call.produced > 0) {
         run->undelivered = call.produced;
-        err = deliver(chain, number, delivery);
+        err = err == WEIR_OK ? deliver(chain, number, delivery) : err;
     }
     if (run->undelivered == 0) {
         let_go(chain, number);
@@ -295,8 +295,13 @@ static weir_err deliver_refused(weir_chain *chain, weiri_delivery *delivery)
 {
     for (int i = 0; i < chain->plan->group_count; i++) {
         weiri_group_run *run = &chain->running->groups[i];
+        weir_err err =
+            chain->plan->groups[i].finds ? weiri_chain_records_deliver(chain, i, delivery) : WEIR_OK;
+        if (err != WEIR_OK) {
+            return err;
+        }
         if (run->undelivered > 0) {
-            weir_err err = deliver(chain, i, delivery);
+            err = deliver(chain, i, delivery);
             if (err != WEIR_OK) {
                 return err;
             }

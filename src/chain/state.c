@@ -71,6 +71,8 @@ static uint64_t hash_chain(const weir_chain *chain)
         h = hash(h, step->parents, sizeof step->parents);
         h = hash(h, step->skip, sizeof step->skip);
         h = hash(h, &unit->due, sizeof unit->due);
+        h = hash(h, &unit->record_frames, sizeof unit->record_frames);
+        h = hash(h, &unit->record_delay, sizeof unit->record_delay);
         h = hash_spec(h, &step->out);
         for (size_t k = 0; k < unit->field_count; k++) {
             h = hash_text(h, unit->fields[k].name);
