@@ -60,6 +60,35 @@ static uint64_t hash_spec(uint64_t h, const weir_spec *spec)
     return h;
 }
 
+/* Bytes of a setting whose value is in the settings struct itself; 0: it is a text or list. */
+static size_t plain_bytes(const weir_setting *row)
+{
+    switch (row->type) {
+    case WEIR_SETTING_BOOL:
+        return sizeof(bool);
+    case WEIR_SETTING_ENUM:
+        return sizeof(int);
+    case WEIR_SETTING_INTEGER:
+        return sizeof(int64_t);
+    case WEIR_SETTING_NUMBER:
+    case WEIR_SETTING_QUANTITY:
+        return sizeof(double);
+    default:
+        return 0;
+    }
+}
+
+/* Of a step whose constants may be others than those it started with: the settings that may not. */
+static uint64_t hash_fixed_settings(uint64_t h, const weiri_node *node)
+{
+    for (const weir_setting *row = node->ops->info.settings; row->name != NULL; row++) {
+        if (!row->live) {
+            h = hash(h, (const unsigned char *)node->settings + row->offset, plain_bytes(row));
+        }
+    }
+    return h;
+}
+
 /* All that outputs follow from but input, state and live settings. */
 static uint64_t hash_chain(const weir_chain *chain)
 {
@@ -81,6 +110,8 @@ static uint64_t hash_chain(const weir_chain *chain)
         }
         if (!weiri_step_is_live(step)) {
             h = hash(h, chain->running->steps[i].constants, (size_t)unit->constant_bytes);
+        } else {
+            h = hash_fixed_settings(h, step->node);
         }
         bool holds = step->node != NULL && step->node->holds;
         h = hash(h, &holds, sizeof holds);
@@ -255,9 +286,7 @@ static void pass_settings(walk *w, const weiri_node *node, void *settings)
          row++) {
         unsigned char *field = (unsigned char *)settings + row->offset;
         if (row->live) {
-            pass(w, field, row->type == WEIR_SETTING_BOOL   ? sizeof(bool)
-                           : row->type == WEIR_SETTING_ENUM ? sizeof(int)
-                                                            : sizeof(double));
+            pass(w, field, plain_bytes(row));
         }
     }
 }

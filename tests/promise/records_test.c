@@ -478,6 +478,39 @@ static void memory_is_planned(void **state)
     weir_heap_destroy(heap);
 }
 
+/* A state with another polarity: it is no live setting, and neither counts nor bytes follow from it. */
+static void state_of_another_polarity(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"neg", "pos"};
+    weir_spec spec = spec_of(WEIR_F32);
+    unsigned char *blob = NULL;
+    size_t size = 0;
+    for (int i = 0; i < 2; i++) {
+        const weir_value setting = weir_text("polarity", names[i]);
+        float frame[CHANNELS] = {0};
+        weir_message message = {.spec = &spec, .data = frame, .frames = 1};
+        weir_chain *chain = NULL;
+        const weir_plan *plan = NULL;
+        int node = 0;
+        test_ok(weir_chain_create(NULL, &chain));
+        test_ok(weir_chain_add(chain, WEIR_CHAIN_INPUT, "threshold_crossing", &setting, 1, NULL,
+                               &node));
+        test_ok(weir_chain_plan(chain, &spec, &plan));
+        test_ok(weir_chain_push(chain, &message, NULL, NULL));
+        if (i == 0) {
+            size = (size_t)weir_chain_state_bytes(chain);
+            blob = malloc(size);
+            assert_non_null(blob);
+            test_ok(weir_chain_save(chain, blob, size));
+        } else {
+            assert_int_equal(weir_chain_restore(chain, blob, size), WEIR_E_USAGE);
+        }
+        weir_chain_destroy(chain);
+    }
+    free(blob);
+}
+
 static void usage(void **state)
 {
     (void)state;
@@ -497,10 +530,15 @@ static void usage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_sequence), cmocka_unit_test(pulled_and_run),
-        cmocka_unit_test(over_a_gap),        cmocka_unit_test(refused_batches),
-        cmocka_unit_test(refused_into_rows), cmocka_unit_test(saved_and_restored),
-        cmocka_unit_test(memory_is_planned), cmocka_unit_test(usage),
+        cmocka_unit_test(the_same_sequence),
+        cmocka_unit_test(pulled_and_run),
+        cmocka_unit_test(over_a_gap),
+        cmocka_unit_test(refused_batches),
+        cmocka_unit_test(refused_into_rows),
+        cmocka_unit_test(saved_and_restored),
+        cmocka_unit_test(memory_is_planned),
+        cmocka_unit_test(state_of_another_polarity),
+        cmocka_unit_test(usage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
