@@ -19,7 +19,8 @@ extern "C" {
 #define WEIR_UNIT_STATEFUL 32u        /* an output frame depends on earlier input */
 #define WEIR_UNIT_COLUMNWISE 64u      /* each column by itself, but for what all share */
 #define WEIR_UNIT_JOINS 128u          /* has two inputs or more, of equal rate */
-#define WEIR_UNIT_RECORDS 256u        /* finds events: see weir_chain_on_records */
+#define WEIR_UNIT_COMPLEX 256u        /* takes complex values too; others refuse them by name */
+#define WEIR_UNIT_RECORDS 512u        /* finds events: see weir_chain_on_records */
 
 /* An event that a unit found in its input: 32 bytes, without padding. */
 typedef struct weir_record {

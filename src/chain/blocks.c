@@ -78,7 +78,7 @@ static size_t rooms_in_row(const share *shares, int count, size_t room, size_t *
 static int share_in_row(const weiri_group *group, const weiri_call *call, share *shares)
 {
     size_t rooms[WEIRI_GROUP_STEPS], have = call->have;
-    bool plenty = !call->ended && call->room >= group->capacity; /* for whatever one call makes */
+    bool plenty = !call->ended && call->room >= group->last->strip_frames; /* all of one call */
     if (!plenty) {
         size_t room = rooms_in_row(shares, group->length, call->room, rooms);
         have = have < room ? have : room;
@@ -295,7 +295,7 @@ static void run_plain(weir_chain *chain, const weiri_group *group, weiri_group_r
             work.in[k] = call->in[k];
         }
         work.out = call->out;
-        work.scratch = scratch_of(chain, 0) + chain->plan->scratch_at;
+        work.scratch = weiri_chain_memory(chain, chain->plan->work_at + chain->plan->scratch_at);
         step->ops->run(&step_run->blocks[0], &work);
         step_run->consumed += frames;
         step_run->produced += frames;
@@ -309,6 +309,9 @@ void weiri_group_call(weir_chain *chain, int number, weiri_call *call)
     if (group->plain) {
         run_plain(chain, group, run, call);
         return;
+    }
+    if (group->gathers && call->room > group->last->strip_frames) {
+        call->room = group->last->strip_frames; /* it is made in a scratch buffer: rows may have room for more */
     }
     group_run at;
     at.chain = chain;

@@ -23,6 +23,8 @@
  *   records.c  events that units found: merged, in order, to who takes them
  *   state.c    state saved and restored
  *   run.c      source -> chain -> sinks, progress, checkpoints
+ *   ends.c     what sources and sinks must be
+ *   untiled.c  what would be allocated without tiles
  */
 #ifndef WEIRI_CHAIN_H
 #define WEIRI_CHAIN_H
@@ -31,7 +33,13 @@
 
 #include "cache/arena.h"
 #include "chain/pool.h"
+#include "heap/heap.h"
 #include "unit/unit.h"
+
+/* mode.c: the processor's mode for subnormal numbers (S6). */
+typedef uint64_t weiri_mode;
+weiri_mode weiri_mode_enter(void);
+void weiri_mode_leave(weiri_mode mode);
 
 /* ---- built --------------------------------------------------------------------------------------- */
 
@@ -77,6 +85,7 @@ typedef struct weiri_step {
     int output;             /* number of the output behind it, or -1 */
     int children;
     int number, group;
+    weiri_fraction ratio;    /* of its output to the chain's input, in frames; {0, 0}: does not fit */
     bool same;               /* one output frame for each input frame, at once */
     struct weiri_step *next; /* of its group */
     uint64_t settle_frames; /* of its input, at WEIRI_SETTLE_TOLERANCE */
@@ -110,6 +119,7 @@ typedef struct weiri_group {
     bool same;  /* each of its steps is one for one */
     bool plain; /* and it is one step over all channels, on one thread, without records */
     bool finds; /* a step has records */
+    bool alone; /* no other group follows its (only) input */
     uint64_t block_channels; /* of all blocks but the last */
     int blocks;
     bool gathers; /* its input is copied into a scratch buffer, block by block */
@@ -134,6 +144,12 @@ typedef struct weiri_range {
     uint64_t from, bytes;
 } weiri_range;
 
+/* A step of weir_chain_untiled. */
+typedef struct weiri_untiled {
+    weir_buffer *buffer; /* its output of one message; NULL = none now */
+    uint64_t due;        /* frames that were due before it */
+} weiri_untiled;
+
 typedef struct weiri_plan {
     weir_spec input;
     weiri_step *steps;
@@ -143,12 +159,14 @@ typedef struct weiri_plan {
     int group_count;
     int *order; /* groups after all that follow them, branches in file order */
     int input_children; /* groups that follow the input directly */
+    int entry;          /* place in the order where a push begins: of an only child, else 0 */
     int input_lends;    /* the one that is in place, or -1 */
     size_t input_bytes; /* of a frame */
     weiri_exit *exits;  /* by number of the output */
     int exit_count;
     bool flushes; /* a step outputs more at a segment's end */
     uint64_t *dues; /* one a step: used by weiri_plan_due */
+    weiri_untiled *untiled; /* one a step: used by weir_chain_untiled */
     void *bench;    /* for a unit's plan of another value of a live setting */
     size_t bench_bytes;
     weir_source *source; /* NULL: pushed. With a source there is an input tile that it fills */
@@ -208,6 +226,10 @@ typedef struct weiri_running {
     bool holding, source_ended;
     bool busy;           /* a call is under way */
     bool in_segment;     /* a frame has come */
+    weiri_mode callers_mode; /* while busy (S6) */
+    bool after_segment;      /* there was one before, since the start or a reset; it ended then: */
+    int64_t segment_end_ns;
+    size_t source_notices; /* that the source had when it was looked at last */
     bool announced;      /* the conversion's process-wide limit was set (M8) */
     uint64_t segment_in; /* number that the input gave */
     int64_t index_in;    /* expected next */
@@ -217,9 +239,12 @@ typedef struct weiri_running {
     size_t consumed; /* frames of the last push */
 } weiri_running;
 
+/* Where a chain's bytes are: what it writes about itself, and the one buffer of a run. */
+enum { WEIRI_HOST, WEIRI_BUFFERS, WEIRI_PLACES };
+
 struct weir_chain {
     weir_chain_options options; /* limits resolved (M8) */
-    weir_cache *cache;
+    weir_cache *caches[WEIRI_PLACES]; /* one and the same, unless the chain's heap is a device's */
     weiri_arena arena; /* nodes, settings, names */
     const char *text;
     weiri_node *nodes, **last_node;
@@ -228,12 +253,18 @@ struct weir_chain {
     int output_count;
     bool named_outputs; /* by the user */
     weiri_notices notices;
+    weir_event_fn on_event;
+    void *event_user;
     weiri_arena plan_arena; /* plan, and what runs */
     weiri_plan *plan;       /* NULL = none yet */
     weiri_running *running; /* NULL = not started */
 };
 
-/* chain.c: puts file, line, column and unit before the detail of an error that a node's unit gave. */
+/* chain.c: as weir_chain_create, and takes a device's heap: what there is so far of chains on devices. */
+weir_err weiri_chain_create(const weir_chain_options *options, weir_chain **ret_chain);
+/* WEIR_E_USAGE, names the heap. */
+weir_err weiri_chain_refuse_device(const weir_heap *heap);
+/* puts file, line, column and unit before the detail of an error that a node's unit gave. */
 weir_err weiri_chain_fail_node(const weir_chain *chain, const weiri_node *node, weir_err err);
 
 /* graph.c: each unit's plan, conversions, outputs. */
@@ -299,11 +330,6 @@ weir_err weiri_live_try(weir_chain *chain, weiri_node *node, const char *name);
 void weiri_live_exchange(weir_chain *chain, weiri_node *node);
 bool weiri_step_is_live(const weiri_step *step); /* has live settings */
 
-/* mode.c: the processor's mode for subnormal numbers (S6). */
-typedef uint64_t weiri_mode;
-weiri_mode weiri_mode_enter(void);
-void weiri_mode_leave(weiri_mode mode);
-
 /* engine.c: where output goes. Exactly one of the two. */
 typedef struct weiri_delivery {
     weir_sink_fn sink; /* push, run */
@@ -311,8 +337,7 @@ typedef struct weiri_delivery {
     unsigned char *rows; /* pull: the caller's buffer */
     size_t capacity, got;
     weir_message first; /* where the first row stands */
-    weiri_mode mode;    /* the caller's (S6) */
-    bool outside;       /* in it, since the sink was called */
+    bool outside;       /* in the caller's mode, since the sink was called (S6) */
 } weiri_delivery;
 
 /* Whether this message starts a new segment. */
@@ -326,6 +351,8 @@ void weiri_chain_feed(weir_chain *chain, const weir_message *message);
 weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery);
 weir_message weiri_chain_block(
     const weir_chain *chain, int group, const void *data, size_t frames, uint64_t index);
+/* Tells whoever wants to know. */
+void weiri_chain_tell(weir_chain *chain, weir_event event);
 /* Forgets all frames, places and states. */
 void weiri_chain_forget(weir_chain *chain, bool gap);
 
@@ -334,6 +361,10 @@ void weiri_plan_records(weiri_plan *plan);
 /* What the last call of a group found, to who takes it. On an error the rest is kept. */
 weir_err weiri_chain_records_deliver(weir_chain *chain, int group, weiri_delivery *delivery);
 void weiri_chain_records_drop(weir_chain *chain);
+
+/* ends.c: whether a chain can call them: sizes, slots. WEIR_E_USAGE names what is wrong. */
+weir_err weiri_source_check(weir_source *source);
+weir_err weiri_sink_check(const weir_sink *sink);
 
 /* push.c: one read of the source into the input tile, in the caller's mode; and that tile put before the
  * groups. */

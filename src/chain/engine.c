@@ -28,11 +28,6 @@ static bool ended_before(const weir_chain *chain, const weiri_group *group, int 
     return parent < 0 ? chain->running->ending : chain->running->groups[parent].ended;
 }
 
-static int children_of(const weiri_plan *plan, int group)
-{
-    return group < 0 ? plan->input_children : plan->groups[group].children;
-}
-
 /* Frames of an input that the group has not taken. */
 static size_t frames_before(const weiri_edge *edge, const weiri_group_run *run, int input)
 {
@@ -92,14 +87,13 @@ static void take(weir_chain *chain,
                  weiri_edge *edge,
                  size_t frames)
 {
-    int parent = group->parents[input];
     run->taken[input] += frames;
-    if (frames == edge->frames && children_of(chain->plan, parent) == 1) {
+    if (frames == edge->frames && group->alone) {
         edge->first += frames; /* all that is there, and nobody else waits for it */
         edge->frames = 0;
         edge->data = edge->base;
     } else {
-        release(chain, parent);
+        release(chain, group->parents[input]);
     }
 }
 
@@ -179,8 +173,7 @@ static int next_to_run(weir_chain *chain, int at, const weiri_delivery *delivery
  * without looking at all of it for each step. */
 static int place_below(const weiri_plan *plan, int group, int place)
 {
-    bool joined = group >= 0 && plan->groups[group].feeds_join;
-    return children_of(plan, group) == 1 && !joined ? place - 1 : 0;
+    return plan->groups[group].children == 1 && !plan->groups[group].feeds_join ? place - 1 : 0;
 }
 
 /* ---- running one --------------------------------------------------------------------------------- */
@@ -215,6 +208,19 @@ static weir_err deliver(weir_chain *chain, int number, weiri_delivery *delivery)
         chain->running->frames_out += frames;
     }
     return err;
+}
+
+/* What has been output, and no group needs, goes. A join that has ended takes nothing more. */
+static void let_go(weir_chain *chain, int number)
+{
+    const weiri_group *group = &chain->plan->groups[number];
+    weiri_edge *edge = &chain->running->groups[number].edge;
+    if (group->children == 0) {
+        edge->first += edge->frames;
+        edge->frames = 0;
+    } else if (group->feeds_join && edge->frames > 0) {
+        release(chain, number);
+    }
 }
 
 static void into_rows(weir_chain *chain, int number, weiri_delivery *delivery, size_t produced)
@@ -278,11 +284,8 @@ run_group(weir_chain *chain, int number, ready *r, weiri_delivery *delivery)
         run->undelivered = call.produced;
         err = err == WEIR_OK ? deliver(chain, number, delivery) : err;
     }
-    if (group->children == 0 && run->undelivered == 0) {
-        run->edge.first += run->edge.frames;
-        run->edge.frames = 0;
-    } else if (group->feeds_join && run->edge.frames > 0) {
-        release(chain, number); /* a join that has ended takes nothing more */
+    if (run->undelivered == 0) {
+        let_go(chain, number);
     }
     return err;
 }
@@ -302,10 +305,7 @@ static weir_err deliver_refused(weir_chain *chain, weiri_delivery *delivery)
             if (err != WEIR_OK) {
                 return err;
             }
-            if (chain->plan->groups[i].children == 0) {
-                run->edge.first += run->edge.frames;
-                run->edge.frames = 0;
-            }
+            let_go(chain, i);
         }
     }
     return WEIR_OK;
@@ -317,10 +317,10 @@ weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery)
     const weiri_plan *plan = chain->plan;
     weir_err err = running->pending ? deliver_refused(chain, delivery) : WEIR_OK;
     /* Where nothing was left, only the input can be taken. */
-    int at = running->pending || running->ending ? 0 : place_below(plan, -1, plan->group_count);
+    int at = running->pending || running->ending ? 0 : plan->entry;
     running->pending = true;
+    ready r = {0, 0, false};
     while (err == WEIR_OK && (delivery->rows == NULL || delivery->got < delivery->capacity)) {
-        ready r = {0, 0, false};
         at = next_to_run(chain, at, delivery, &r);
         if (at == plan->group_count) {
             running->pending = false;
@@ -376,6 +376,13 @@ uint64_t weiri_chain_unfinished(const weir_chain *chain, int number)
 void weiri_chain_forget(weir_chain *chain, bool gap)
 {
     weiri_running *running = chain->running;
+    if (running->in_segment) {
+        running->segment_end_ns =
+            weiri_ns_sum(running->segment_start_ns,
+                         weiri_frames_ns((int64_t)(running->input.first + running->input.frames),
+                                         weiri_fraction_of(chain->plan->input.rate_hz)));
+    }
+    running->after_segment = gap && (running->after_segment || running->in_segment);
     for (int i = 0; i < chain->plan->step_count; i++) {
         const weiri_node *node = chain->plan->steps[i].node;
         running->steps[i].unfinished = weiri_chain_unfinished(chain, i);
@@ -428,6 +435,20 @@ static void set_heap_limits(weir_chain *chain)
     chain->running->announced = true;
 }
 
+/* The program's code runs in its own mode, whichever of the two is set now (S6). */
+void weiri_chain_tell(weir_chain *chain, weir_event event)
+{
+    if (chain->on_event == NULL) {
+        return;
+    }
+    event.event_size = sizeof event;
+    weiri_mode before = weiri_mode_enter();
+    weiri_mode_leave(chain->running->callers_mode);
+    chain->on_event(chain->event_user, &event);
+    weiri_mode_enter();
+    weiri_mode_leave(before);
+}
+
 void weiri_chain_feed(weir_chain *chain, const weir_message *message)
 {
     weiri_running *running = chain->running;
@@ -444,5 +465,14 @@ void weiri_chain_feed(weir_chain *chain, const weir_message *message)
         running->segment_in = message->segment;
         running->index_in = index;
         running->in_segment = true;
+        weir_event event = {
+            .kind = WEIR_EVENT_SEGMENT,
+            .segment = running->segment,
+            .start_ns = running->segment_start_ns,
+        };
+        if (running->after_segment) {
+            event.gap_ns = weiri_ns_sum(event.start_ns, -running->segment_end_ns);
+        }
+        weiri_chain_tell(chain, event);
     }
 }

@@ -69,6 +69,7 @@ static void place_block(weir_chain *chain, const weiri_step *step, int number)
         .out = &step->block_out[shape],
         .first_channel = first,
         .channels = step->channels - first < width ? step->channels - first : width,
+        .columns = weir_spec_columns(step->block_in[shape]),
         .state = state,
         .missing = missing,
         .records = {.list = (weir_record *)(void *)weiri_chain_memory(chain, step->records_at) +
@@ -77,10 +78,9 @@ static void place_block(weir_chain *chain, const weiri_step *step, int number)
         .ahead = &chain->running->ahead,
     };
     memset(missing, 0, block->channels * sizeof *missing);
-    uint64_t columns = weir_spec_columns(block->in);
     for (size_t i = 0; i < step->unit.field_count; i++) {
         state[i] = at;
-        at += (weiri_field_bytes(&step->unit.fields[i], columns) + 63) / 64 * 64;
+        at += (weiri_field_bytes(&step->unit.fields[i], block->columns) + 63) / 64 * 64;
     }
 }
 
@@ -132,6 +132,7 @@ static weir_err start_files(weir_chain *chain)
     const weir_source_info *info = NULL;
     if (plan->source != NULL) {
         info = weir_source_info_get(plan->source);
+        chain->running->source_notices = info->notice_count;
         err = plan->source->ops->start(plan->source, plan->shown.tile_frames,
                                        weiri_chain_memory(chain, plan->reader_at));
     }
@@ -166,16 +167,20 @@ weir_err weiri_chain_start(weir_chain *chain)
     }
     weiri_plan *plan = chain->plan;
     weiri_running *running = chain->running;
+    if (weiri_heap_is_device(chain->options.heap)) {
+        return weiri_chain_refuse_device(chain->options.heap);
+    }
     if (!plan->shown.fits) {
         return refuse(chain);
     }
-    weir_cache_clear(chain->cache);
+    weir_cache *cache = chain->caches[WEIRI_BUFFERS];
+    weir_cache_clear(cache);
     /* M8: without a limit of the user's, the plan itself is the limit. */
     bool stated = chain->options.memory_limit != WEIR_NO_LIMIT;
     uint64_t limit = stated ? chain->options.memory_limit : plan->shown.total_bytes;
-    weir_err err = weir_cache_limit_held(chain->cache, limit);
+    weir_err err = weir_cache_limit_held(cache, limit);
     if (err == WEIR_OK) {
-        err = weir_cache_take(chain->cache, (size_t)plan->buffer_bytes, &running->buffer);
+        err = weir_cache_take(cache, (size_t)plan->buffer_bytes, &running->buffer);
     }
     if (err != WEIR_OK) {
         return err;
@@ -204,7 +209,7 @@ void weiri_chain_unplan(weir_chain *chain)
         weir_buffer_unref(chain->running->buffer);
     }
     weiri_arena_fini(&chain->plan_arena);
-    weiri_arena_init(&chain->plan_arena, chain->cache);
+    weiri_arena_init(&chain->plan_arena, chain->caches[WEIRI_HOST]);
     chain->plan = NULL;
     chain->running = NULL;
 }

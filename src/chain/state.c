@@ -251,18 +251,22 @@ static void pass_step(walk *w, int number)
     }
 }
 
-/* What waits before a join. All other edges are empty between two calls. */
-static void pass_group(walk *w, int number)
+/* What a join has taken, and what waits before one. All other edges are empty between two calls. By step: which
+ * steps make a group is another matter in another chain. */
+static void pass_waiting(walk *w, const weiri_step *step)
 {
-    const weiri_group *group = &w->chain->plan->groups[number];
-    weiri_group_run *run = &w->chain->running->groups[number];
-    for (int k = 0; k < group->inputs; k++) {
+    const weiri_group *group = &w->chain->plan->groups[step->group];
+    weiri_group_run *run = &w->chain->running->groups[step->group];
+    for (int k = 0; step->inputs > 1 && k < step->inputs; k++) {
         pass(w, &run->taken[k], sizeof run->taken[k]);
+    }
+    if (!group->feeds_join || group->last != step) {
+        return;
     }
     uint64_t frames = run->edge.frames;
     pass(w, &run->edge.first, sizeof run->edge.first);
     pass(w, &frames, sizeof frames);
-    if (frames > group->capacity && !group->in_place) {
+    if (frames > group->capacity) {
         w->short_of = true;
         return;
     }
@@ -271,7 +275,7 @@ static void pass_group(walk *w, int number)
         run->edge.data = run->edge.base;
     }
     if (frames > 0) {
-        pass(w, run->edge.data, (size_t)frames * group->last->frame_bytes);
+        pass(w, run->edge.data, (size_t)frames * step->frame_bytes);
     }
 }
 
@@ -307,10 +311,8 @@ static void pass_state(walk *w)
     for (int i = 0; i < w->chain->plan->step_count; i++) {
         pass_step(w, i);
     }
-    for (int i = 0; i < w->chain->plan->group_count; i++) {
-        if (w->chain->plan->groups[i].feeds_join || w->chain->plan->groups[i].joins) {
-            pass_group(w, i);
-        }
+    for (int i = 0; i < w->chain->plan->step_count; i++) {
+        pass_waiting(w, &w->chain->plan->steps[i]);
     }
 }
 
@@ -436,7 +438,7 @@ static void place_groups(weir_chain *chain)
         if (!group->joins) {
             run->taken[0] = chain->running->steps[group->first->number].consumed;
         }
-        if (!group->feeds_join && !group->joins) {
+        if (!group->feeds_join) {
             run->edge.first = chain->running->steps[group->last->number].produced;
         }
     }

@@ -4,6 +4,7 @@
  * ways in which most formats lie: row by row, and column by column.
  */
 #include <fenv.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,8 +78,8 @@ bool weiri_is_utf8(const char *bytes, size_t count)
     return true;
 }
 
-weir_err
-weiri_reader_text(weiri_reader *reader, const char *bytes, size_t count, const char **ret_text)
+static weir_err
+read_text(weiri_reader *reader, const char *bytes, size_t count, bool lines, const char **ret_text)
 {
     const unsigned char *from = (const unsigned char *)bytes;
     while (count && (*from <= ' ')) {
@@ -96,7 +97,8 @@ weiri_reader_text(weiri_reader *reader, const char *bytes, size_t count, const c
     }
     *ret_text = text;
     for (size_t i = 0; i < count; i++) {
-        if (from[i] < ' ' || from[i] == 0x7f) {
+        bool keeps = lines && (from[i] == '\t' || from[i] == '\n' || from[i] == '\r');
+        if ((from[i] < ' ' && !keeps) || from[i] == 0x7f) {
             *text++ = '?'; /* a control character in a header would break lines of messages */
         } else if (utf8 || from[i] < 0x80) {
             *text++ = (char)from[i];
@@ -107,6 +109,25 @@ weiri_reader_text(weiri_reader *reader, const char *bytes, size_t count, const c
     }
     *text = 0;
     return WEIR_OK;
+}
+
+weir_err
+weiri_reader_text(weiri_reader *reader, const char *bytes, size_t count, const char **ret_text)
+{
+    return read_text(reader, bytes, count, false, ret_text);
+}
+
+weir_err
+weiri_reader_lines(weiri_reader *reader, const char *bytes, size_t count, const char **ret_text)
+{
+    return read_text(reader, bytes, count, true, ret_text);
+}
+
+bool weiri_is_date(int year, int month, int day)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    return month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1] + (leap && month == 2);
 }
 
 weir_err weiri_reader_need_rate(weiri_reader *reader)
@@ -123,6 +144,15 @@ weir_err weiri_reader_need_rate(weiri_reader *reader)
     }
     reader->rate_hz = rate_hz;
     return WEIR_OK;
+}
+
+void weiri_reader_rest(weiri_reader *reader, uint64_t bytes, uint64_t frame_bytes)
+{
+    if (bytes > 0) {
+        weiri_notice(&reader->notices,
+                     "ends within a frame: the last %llu bytes are not read (a frame has %llu)",
+                     (unsigned long long)bytes, (unsigned long long)frame_bytes);
+    }
 }
 
 /* ---- segments ------------------------------------------------------------------------------------- */
@@ -155,8 +185,6 @@ void weiri_reader_segment(weiri_reader *reader, int64_t start_ns, uint64_t frame
         (weir_segment){.start_ns = weiri_ns_sum(start_ns, shift_ns), .frames = count};
 }
 
-#define ANNOTATION_BYTES 400
-
 weir_err weiri_reader_annotate(
     weiri_reader *reader, int64_t onset_ns, int64_t duration_ns, const char *bytes, size_t count)
 {
@@ -176,15 +204,15 @@ weir_err weiri_reader_annotate(
                                &reader->annotations);
         info->annotations = reader->annotations;
     }
-    if (count > ANNOTATION_BYTES) {
-        count = ANNOTATION_BYTES;
-        while (count > ANNOTATION_BYTES - 4 && ((unsigned char)bytes[count] & 0xc0) == 0x80) {
+    if (count > WEIRI_NOTE_BYTES) {
+        count = WEIRI_NOTE_BYTES;
+        while (count > WEIRI_NOTE_BYTES - 4 && ((unsigned char)bytes[count] & 0xc0) == 0x80) {
             count--; /* not within a character */
         }
     }
     weir_annotation annotation = {.onset_ns = onset_ns, .duration_ns = duration_ns};
     if (err == WEIR_OK) {
-        err = weiri_reader_text(reader, bytes, count, &annotation.text);
+        err = weiri_reader_lines(reader, bytes, count, &annotation.text);
     }
     if (err == WEIR_OK) {
         reader->annotations[info->annotation_count++] = annotation;
@@ -248,7 +276,11 @@ static weir_err read_some(weiri_reader *reader, void *rows, size_t frames, size_
     if (err != WEIR_OK) {
         return err;
     }
-    if (got == 0 && reader->current.frames != WEIR_FRAMES_UNKNOWN) {
+    if (got == 0 && reader->current.frames != WEIR_FRAMES_UNKNOWN && reader->input.pipe) {
+        weiri_notice(&reader->notices,
+                     "ends early: %llu of the %llu frames that it states are there",
+                     (unsigned long long)reader->index, (unsigned long long)reader->current.frames);
+    } else if (got == 0 && reader->current.frames != WEIR_FRAMES_UNKNOWN) {
         return weiri_fail(WEIR_E_RECORDING, "%s: ends after %llu of %llu frames",
                           reader->input.fd >= 0 ? reader->input.name : reader->path,
                           (unsigned long long)reader->index,
@@ -298,11 +330,12 @@ static weir_err fill(weir_source *source, void *rows, size_t capacity, weir_mess
     return WEIR_OK;
 }
 
-/* Times are nanoseconds in 64 bits: 292 years to either side. */
+/* Times are nanoseconds in 64 bits: 292 years to either side. A segment's start may be anywhere, as a damaged
+ * stamp says it, and stays at that end; its frames cannot be further apart than that. */
 static weir_err check_time(const weiri_reader *reader, const weir_message *message)
 {
     double last = (double)message->first_index + (double)message->frames;
-    double end_s = (double)message->segment_start_ns * 1e-9 + last / reader->info.spec.rate_hz;
+    double end_s = last / reader->info.spec.rate_hz;
     return end_s < 9.22e9
                ? WEIR_OK
                : weiri_fail(WEIR_E_RECORDING,
@@ -355,6 +388,27 @@ const weir_source_ops weiri_reader_ops = {
     .close = source_close,
     .idle = source_idle,
 };
+
+/* ---- helpers: counts of 64 bits ----------------------------------------------------------------------- */
+
+/* An f64 holds every whole number up to 2^53, of which this tells where they go beyond. */
+static void tell_rounded(weiri_reader *reader, uint64_t index, const void *rows, size_t frames)
+{
+    weiri_coding coding = reader->stored.coding;
+    if (reader->rounded || (coding != WEIRI_CODING_I64 && coding != WEIRI_CODING_U64)) {
+        return;
+    }
+    uint64_t columns = reader->pick_count * reader->inner;
+    for (uint64_t i = 0; i < frames * columns; i++) {
+        if (fabs(((const double *)rows)[i]) >= 0x1p53) {
+            reader->rounded = true;
+            weiri_notice(&reader->notices,
+                         "row %llu: a whole number beyond 2^53 is rounded: values are f64",
+                         (unsigned long long)(index + i / columns));
+            return;
+        }
+    }
+}
 
 /* ---- helpers: rows ---------------------------------------------------------------------------------- */
 
@@ -428,8 +482,10 @@ void weiri_rows_convert(const weiri_reader *reader,
     for (size_t first = 0; first < frames; first += BATCH_FRAMES) {
         size_t count = frames - first < BATCH_FRAMES ? frames - first : BATCH_FRAMES;
         for (size_t i = 0; i < columns; i++) {
-            uint64_t channel = reader->picks ? reader->picks[i] : i;
-            run.from = from + first * frame_bytes + (size_t)channel * width;
+            /* Only one value a channel can be picked from (select.c). */
+            uint64_t channel = reader->picks ? reader->picks[i] : i / reader->inner;
+            uint64_t column = reader->picks ? reader->picks[i] : i;
+            run.from = from + first * frame_bytes + (size_t)column * width;
             run.scale = scale_of(reader, channel);
             run.to = (unsigned char *)rows + (first * columns + i) * to_width;
             weiri_convert(&run, count);
@@ -457,13 +513,12 @@ weiri_rows_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows,
         return err;
     }
     size_t whole = got / frame_bytes;
-    if (whole == 0 && got > 0) {
-        return weiri_malformed(reader, reader->data_offset + skipped,
-                               "ends within a frame: found %zu bytes, expected %zu", got,
-                               frame_bytes);
+    if (reader->input.pipe) {
+        weiri_reader_rest(reader, got % frame_bytes, frame_bytes);
     }
     if (!straight) {
         weiri_rows_convert(reader, reader->buffer, frame_bytes, whole, rows);
+        tell_rounded(reader, index, rows, whole);
     }
     *ret_frames = whole;
     return WEIR_OK;
@@ -559,6 +614,7 @@ weir_err weiri_planes_read(weiri_reader *reader,
     uint64_t there = reader->loaded_end - index;
     size_t count = frames < there ? frames : (size_t)there;
     weiri_columns_convert(reader, plane_at, index - reader->loaded, count, rows);
+    tell_rounded(reader, index, rows, count);
     *ret_frames = count;
     return WEIR_OK;
 }

@@ -26,11 +26,13 @@ static inline uint64_t weiri_little(const unsigned char *from, size_t bytes)
     return value;
 }
 
+#define WEIRI_PROBE_BYTES     4104 /* a signature behind a block of the user's of up to 4 KiB */
 #define WEIRI_MAX_CHANNELS    (1u << 20) /* of a file; a header that claims more is malformed */
 #define WEIRI_MOST_SEGMENTS   (1u << 20) /* that are read back: 16 MiB of the recording's cache */
 #define WEIRI_MAX_SEGMENTS    64         /* entries of info.segments; the rest is counted */
 #define WEIRI_BLOCK_BYTES     (256u * 1024u)
 #define WEIRI_MAX_ANNOTATIONS 1024 /* of info.annotations; the rest is counted (M6) */
+#define WEIRI_NOTE_BYTES      400  /* of an annotation's text; a longer one is cut */
 
 /* ---- input.c: bytes of a file or a pipe ------------------------------------------------------- */
 
@@ -57,7 +59,8 @@ weir_err weiri_input_read(
 
 /* ---- convert.c: from stored values to rows ----------------------------------------------------- */
 
-/* How a value lies in a file: X(NAME, bytes, dtype of its counts). */
+/* How a value is stored in a file: X(NAME, bytes, dtype of its counts). The dtype is one in which every count
+ * stays distinct; but for 64-bit integers beyond 2^53, of which weiri_rows_read tells. */
 #define WEIRI_CODING_LIST(X)                                                                       \
     X(U8, 1, WEIR_U8)                                                                              \
     X(U16, 2, WEIR_U16)                                                                            \
@@ -65,7 +68,12 @@ weir_err weiri_input_read(
     X(I24, 3, WEIR_I32)                                                                            \
     X(I32, 4, WEIR_I32)                                                                            \
     X(F32, 4, WEIR_F32)                                                                            \
-    X(F64, 8, WEIR_F64)
+    X(F64, 8, WEIR_F64)                                                                            \
+    X(I8, 1, WEIR_I16)                                                                             \
+    X(U32, 4, WEIR_F64)                                                                            \
+    X(I64, 8, WEIR_F64)                                                                            \
+    X(U64, 8, WEIR_F64)                                                                            \
+    X(F16, 2, WEIR_F32)
 
 #define WEIRI_CODING_ENUM(name, bytes, dtype) WEIRI_CODING_##name,
 typedef enum weiri_coding { WEIRI_CODING_LIST(WEIRI_CODING_ENUM) WEIRI_CODINGS } weiri_coding;
@@ -73,6 +81,7 @@ typedef enum weiri_coding { WEIRI_CODING_LIST(WEIRI_CODING_ENUM) WEIRI_CODINGS }
 typedef struct weiri_stored {
     weiri_coding coding;
     bool big_endian;
+    bool is_complex; /* two numbers of the coding, F32 or F64, the real part first */
 } weiri_stored;
 
 size_t weiri_stored_bytes(weiri_stored stored);
@@ -91,7 +100,7 @@ typedef struct weiri_scale {
 bool weiri_scale_fits_f32(const weiri_scale *scale, weiri_stored stored);
 
 /* One run of values that lie from_step bytes apart, to to_step values apart. dtype: that of the counts
- * (without scale), F32 or F64. */
+ * (without scale), F32 or F64; of complex values their own. */
 typedef struct weiri_run {
     weiri_stored stored;
     const unsigned char *from;
@@ -111,6 +120,10 @@ typedef struct weiri_channel {
     double rate_hz;
     weiri_scale scale;
     uint64_t place; /* the format's own */
+    /* Why no values can be read of it, "offset N: ...", or NULL. It is an error only where the channel is
+     * selected; where only its scale is wrong, not for stored counts. */
+    const char *flaw;
+    bool flaw_of_scale;
 } weiri_channel;
 
 struct weiri_format_ops;
@@ -168,6 +181,7 @@ typedef struct weiri_reader {
     unsigned char *buffer;
     uint64_t tile_frames;
     uint64_t loaded, loaded_end; /* frames that a helper's buffer holds */
+    bool rounded;                /* it has been told that counts were rounded */
 } weiri_reader;
 
 /* A format's functions. Reading and writing are optional: NULL = not possible. */
@@ -182,7 +196,8 @@ typedef struct weiri_format_ops {
     const char
         *kin; /* extensions of files beside it that hold no signal: open() says so; or NULL */
 
-    /* Whether a file with such first bytes is of this format. NULL: only its name tells. */
+    /* Whether a file with such first bytes (WEIRI_PROBE_BYTES, or all there are) is of this format. NULL: only its
+     * name tells. */
     bool (*probe)(const unsigned char *first, size_t count);
     /* Reads and checks the header: channels, coding, start time. WEIR_E_RECORDING, WEIR_E_USAGE. */
     weir_err (*open)(weiri_reader *reader);
@@ -233,11 +248,21 @@ weir_err weiri_reader_get(weiri_reader *reader, uint64_t count, size_t size, voi
 /* Declares memory that a format's library holds (M7), until the end. WEIR_E_LIMIT. */
 weir_err weiri_reader_charge(weiri_reader *reader, uint64_t bytes);
 
+/* Tells of bytes at the input's end that are no whole frame and so are not read (0: nothing). */
+void weiri_reader_rest(weiri_reader *reader, uint64_t bytes, uint64_t frame_bytes);
+
 /* A text of count bytes, cut at its ends, as UTF-8 (what is not is taken as Latin-1). */
 weir_err
 weiri_reader_text(weiri_reader *reader, const char *bytes, size_t count, const char **ret_text);
 
+/* The same, with tabs and line ends within it kept (an annotation may have them). */
+weir_err
+weiri_reader_lines(weiri_reader *reader, const char *bytes, size_t count, const char **ret_text);
+
 bool weiri_is_utf8(const char *bytes, size_t count);
+
+/* Whether there is such a day, months from 1 (Gregorian). */
+bool weiri_is_date(int year, int month, int day);
 
 /* layout(): an event, once the first segment is said: kept where it touches the selection's window, while
  * there is room; a text is cut where it is very long. duration_ns -1 = not stated. */

@@ -90,37 +90,36 @@ static bool read_number(const char *text, size_t length, uint64_t *ret_number)
     return length > 0;
 }
 
-/* "Fp1, Fp2, Cz, ... (32 in all, numbered from 0)", as far as it fits; of an unlabelled recording the numbers. */
-static void list_channels(const weiri_reader *reader, char *text, size_t size)
+/* ": Fp1, Fp2, Cz, ...", as many labels as fit. */
+static void list_labels(const weiri_reader *reader, char *text, size_t size)
 {
-    unsigned long long count = reader->channel_count;
-    if (reader->channels == NULL) {
-        snprintf(text, size, "0 to %llu", count - 1);
-        return;
-    }
     size_t used = 0;
-    uint64_t i = 0;
-    for (; i < count && used + 120 < size; i++) {
-        used += (size_t)snprintf(text + used, size - used, "%s%.60s", i ? ", " : "",
-                                 reader->channels[i].label);
+    *text = 0;
+    for (uint64_t i = 0; reader->channels && i < reader->channel_count; i++) {
+        const char *label = reader->channels[i].label;
+        bool fits = used + strlen(label) + 8 < size;
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : ": ",
+                                 fits ? label : "...");
+        if (!fits) {
+            return;
+        }
     }
-    snprintf(text + used, size - used, "%s (%llu in all, numbered from 0)",
-             i < count ? ", ..." : "", count);
 }
 
 static weir_err unknown(const weiri_reader *reader, const char *option, const char *item)
 {
     const char *names[256];
-    char list[512];
     size_t count = 0;
     for (; reader->channels && count < reader->channel_count && count < 256; count++) {
         names[count] = reader->channels[count].label;
     }
     const char *near = count ? weiri_nearest(item, names, count) : NULL;
-    list_channels(reader, list, sizeof list);
-    return weiri_fail(WEIR_E_USAGE, "%s: --%s: no channel %.60s%s%s%s; there are: %s", reader->path,
-                      option, item, near ? ", did you mean " : "", near ? near : "",
-                      near ? "?" : "", list);
+    char labels[200];
+    list_labels(reader, labels, sizeof labels);
+    return weiri_fail(WEIR_E_USAGE,
+                      "%s: --%s: no channel %.60s%s%.60s%s; there are channels 0 to %llu%s",
+                      reader->path, option, item, near ? ", did you mean " : "", near ? near : "",
+                      near ? "?" : "", (unsigned long long)(reader->channel_count - 1), labels);
 }
 
 /* One item of a list: a number, a range of numbers, or a label. Numbers go before labels. */
@@ -255,12 +254,55 @@ static weir_err pick(weiri_reader *reader)
     return WEIR_OK;
 }
 
-/* ---- one rate ------------------------------------------------------------------------------------- */
-
 static uint64_t channel_at(const weiri_reader *reader, uint64_t pick_number)
 {
     return reader->picks ? reader->picks[pick_number] : pick_number;
 }
+
+static bool is_flawed(const weiri_reader *reader, uint64_t number)
+{
+    const weiri_channel *channel = &reader->channels[number];
+    return channel->flaw && !(channel->flaw_of_scale && reader->options->counts);
+}
+
+/* A picked channel that cannot be read is an error that names it. For a look at the file (one_rate) it is
+ * left out. */
+static weir_err check_flaws(weiri_reader *reader)
+{
+    uint64_t count = 0, first = 0;
+    for (uint64_t i = 0; reader->channels && i < reader->pick_count; i++) {
+        bool flawed = is_flawed(reader, channel_at(reader, i));
+        first = flawed && count == 0 ? channel_at(reader, i) : first;
+        count += flawed;
+    }
+    if (count == 0) {
+        return WEIR_OK;
+    }
+    const char *flaw = reader->channels[first].flaw;
+    const char *raw = reader->channels[first].flaw_of_scale ? ", --raw reads its counts" : "";
+    if (!reader->options->one_rate || count == reader->pick_count) {
+        return weiri_fail(WEIR_E_RECORDING, "%s: %s; --exclude %llu leaves it out%s",
+                          reader->input.fd >= 0 ? reader->input.name : reader->path, flaw,
+                          (unsigned long long)first, raw);
+    }
+    uint32_t *order = NULL;
+    uint64_t kept = 0;
+    weir_err err = weiri_reader_get(reader, reader->pick_count - count, sizeof *order, &order);
+    for (uint64_t i = 0; err == WEIR_OK && i < reader->pick_count; i++) {
+        if (!is_flawed(reader, channel_at(reader, i))) {
+            order[kept++] = (uint32_t)channel_at(reader, i);
+        }
+    }
+    if (err == WEIR_OK) {
+        weiri_notice(&reader->notices, "%llu channels are left out here: %s",
+                     (unsigned long long)count, flaw);
+        reader->picks = order;
+        reader->pick_count = kept;
+    }
+    return err;
+}
+
+/* ---- one rate ------------------------------------------------------------------------------------- */
 
 /* "100 Hz: 0-2 (EEG Fpz-Cz, ...); 1 Hz: 3-6 (...)": what can be given to --channels as it stands. */
 static void list_rates(const weiri_reader *reader, char *text, size_t size)
@@ -273,6 +315,7 @@ static void list_rates(const weiri_reader *reader, char *text, size_t size)
         for (uint64_t k = 0; k < i; k++) {
             named = named || reader->channels[k].rate_hz == rate;
         }
+        named = named || reader->channels[i].rate_hz == 0; /* nothing can be read of it */
         if (named) {
             continue;
         }
@@ -347,7 +390,7 @@ static weir_dtype choose_dtype(const weiri_reader *reader)
 {
     static const weiri_scale plain = {.numer = 1, .denom = 1};
     weiri_coding coding = reader->stored.coding;
-    if (reader->options->counts) {
+    if (reader->options->counts || reader->stored.is_complex) {
         return weiri_stored_dtype(reader->stored);
     }
     bool narrow = true;
@@ -356,7 +399,8 @@ static weir_dtype choose_dtype(const weiri_reader *reader)
             reader->channels ? &reader->channels[channel_at(reader, i)].scale : &plain;
         scale = scale->denom == 0 ? &plain : scale;
         bool same = scale->numer == scale->denom && scale->base == 0 && scale->offset == 0;
-        if (!weiri_scale_fits_f32(scale, reader->stored) && !(coding == WEIRI_CODING_F32 && same)) {
+        if (!weiri_scale_fits_f32(scale, reader->stored) &&
+            !(same && (coding == WEIRI_CODING_F32 || coding == WEIRI_CODING_F16))) {
             narrow = false;
         }
         if (reader->channels == NULL) {
@@ -427,6 +471,9 @@ weir_err weiri_reader_select(weiri_reader *reader)
         err = pick(reader);
     }
     if (err == WEIR_OK) {
+        err = check_flaws(reader);
+    }
+    if (err == WEIR_OK) {
         err = one_rate(reader, &rate_hz);
     }
     /* 1 / rate is a step. */
@@ -456,7 +503,7 @@ bool weiri_reader_within(const weiri_reader *reader, double whole_s)
 
 /* First frame of a segment at or after a time: ceil(time x rate) as decimals (S3: 0.1 s at 30 kHz is frame
  * 3000), so that stretches which touch in time touch in frames. A later segment's start is known to the
- * nanosecond only: a frame that is nearer than that counts. */
+ * nanosecond only, or, after years, to what a double holds: a frame that is nearer than that counts. */
 static uint64_t frame_at(const weiri_reader *reader, const weir_segment *segment, double s)
 {
     double rate_hz = reader->info.spec.rate_hz;
@@ -464,7 +511,8 @@ static uint64_t frame_at(const weiri_reader *reader, const weir_segment *segment
         return weiri_frames_ceil(s, rate_hz);
     }
     double after_ns = s * 1e9 - ((double)segment->start_ns - (double)reader->first_ns);
-    double frame = ceil(after_ns * 1e-9 * rate_hz - fmin(1e-9 * rate_hz, 0.5));
+    double near_s = fmax(1e-9, s * 0x1p-51);
+    double frame = ceil(after_ns * 1e-9 * rate_hz - fmin(near_s * rate_hz, 0.5));
     return frame <= 0 ? 0 : frame >= 9e18 ? UINT64_MAX - 1 : (uint64_t)frame;
 }
 

@@ -224,6 +224,22 @@ static void note_span(weiri_writer *writer, const weir_message *block)
     writer->next_index = index + (int64_t)block->frames;
 }
 
+#define WRITEBACK_BYTES ((uint64_t)8 << 20)
+
+/* Lets the system begin to write to the disk what it has taken so far, while the chain computes: the sync at the
+ * end then waits for the last few MiB only. */
+static void begin_writeback(weiri_writer *writer)
+{
+#ifdef SYNC_FILE_RANGE_WRITE
+    if (!writer->pipe && writer->put_bytes - writer->writeback >= WRITEBACK_BYTES) {
+        (void)sync_file_range(writer->fd, (off_t)writer->writeback,
+                              (off_t)(writer->put_bytes - writer->writeback),
+                              SYNC_FILE_RANGE_WRITE);
+        writer->writeback = writer->put_bytes;
+    }
+#endif
+}
+
 weir_err weiri_writer_put(weiri_writer *writer, const void *from, size_t bytes)
 {
     writer->put_bytes += bytes;
@@ -234,7 +250,9 @@ weir_err weiri_writer_put(weiri_writer *writer, const void *from, size_t bytes)
         }
     }
     if (bytes >= WEIRI_WRITER_BYTES) {
-        return weiri_write_all(writer->fd, name_of(writer), from, bytes);
+        weir_err err = weiri_write_all(writer->fd, name_of(writer), from, bytes);
+        begin_writeback(writer);
+        return err;
     }
     memcpy(writer->buffer + writer->used, from, bytes);
     writer->used += bytes;
@@ -487,6 +505,9 @@ static weir_err folder_check(const weiri_writer *writer)
 static weir_err look(weiri_writer *writer)
 {
     struct stat status;
+    if (*writer->path == 0) {
+        return weiri_fail(WEIR_E_USAGE, "an output needs a name; found an empty one");
+    }
     if (is_standard_output(writer->path)) {
         writer->path = "standard output";
         writer->pipe = true;
@@ -507,10 +528,17 @@ static weir_err look(weiri_writer *writer)
         return weiri_fail(WEIR_E_USAGE, "%s: leads to a file; state the file's own name",
                           writer->path);
     }
-    const char *const begun[] = {writer->part, writer->side_part, writer->side_next, writer->side};
+    /* The next state of a side file is worth nothing without it. */
+    const struct {
+        const char *name;
+        bool force;
+    } ours[] = {{writer->part, writer->force},
+                {writer->side_part, writer->force},
+                {writer->side, writer->force},
+                {writer->side_next, true}};
     weir_err err = name_taken(writer);
-    for (size_t i = 0; err == WEIR_OK && i < sizeof begun / sizeof *begun; i++) {
-        err = may_replace(begun[i], writer->force);
+    for (size_t i = 0; err == WEIR_OK && i < sizeof ours / sizeof *ours; i++) {
+        err = may_replace(ours[i].name, ours[i].force);
     }
     return err == WEIR_OK ? folder_check(writer) : err;
 }
@@ -528,15 +556,22 @@ static const char *joined(weiri_arena *arena, const char *path, const char *end)
 weir_err
 weir_recording_create(const char *path, const weir_output_options *options, weir_sink **ret_sink)
 {
-    weir_output_options preset = weir_output_options_default();
-    options = options ? options : &preset;
-    if (path == NULL || options->options_size != sizeof *options) {
-        return weiri_fail(WEIR_E_USAGE,
-                          "weir_recording_create: no path, or options of another version");
+    static const weiri_sized rule = {
+        .field = "output options: options_size",
+        .make = "weir_output_options_default() makes them",
+        .least = WEIRI_THROUGH(weir_output_options, force),
+        .known = offsetof(weir_output_options, reserved),
+    };
+    if (path == NULL || ret_sink == NULL) {
+        return weiri_fail(WEIR_E_USAGE, "weir_recording_create: NULL is not allowed");
     }
+    weir_output_options known = weir_output_options_default();
+    weir_err err = options ? weiri_sized_read(&rule, options, &known) : WEIR_OK;
     const weiri_format_ops *format = NULL;
-    weir_err err = choose(path, options->format, &format);
-    weir_cache *cache = options->cache;
+    if (err == WEIR_OK) {
+        err = choose(path, known.format, &format);
+    }
+    weir_cache *cache = known.cache;
     if (err == WEIR_OK && cache == NULL) {
         err = weir_cache_default(&cache);
     }
@@ -562,7 +597,7 @@ weir_recording_create(const char *path, const weir_output_options *options, weir
     writer->sink.ops = &writer_ops;
     writer->format = format;
     writer->arena = arena;
-    writer->force = options->force;
+    writer->force = known.force;
     writer->fd = writer->side_fd = -1;
     err = look(writer);
     if (err == WEIR_OK && format->encoding && format->encoding->library_bytes) {

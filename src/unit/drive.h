@@ -213,6 +213,7 @@ static inline void drive_part_open(drive *d, drive_part *part, uint64_t first, u
                                 .in = part->in,
                                 .out = &part->out,
                                 .first_channel = first,
+                                .columns = columns,
                                 .channels = channels,
                                 .state = part->state,
                                 .missing = drive_get(d, (size_t)channels * sizeof(uint64_t))};
@@ -743,21 +744,23 @@ static inline drive_output drive_cuts(drive *d, const void *data, size_t frames,
     return drive_cuts_all(d, &data, frames, random);
 }
 
-/* ---- signals and values ------------------------------------------------------------------------------ */
+/* ---- signals and values: by parts, of which a complex value has two ------------------------------------ */
 
 static inline double drive_value(const drive *d, const drive_output *o, size_t at)
 {
-    assert_true(at < o->frames * (size_t)weir_spec_columns(&d->plan.out));
-    return d->plan.out.dtype == WEIR_F32 ? (double)((const float *)(const void *)o->data)[at]
-                                         : ((const double *)(const void *)o->data)[at];
+    const weir_spec *out = &d->plan.out;
+    assert_true(at < o->frames * (size_t)weir_spec_columns(out) * weir_dtype_parts(out->dtype));
+    return weir_dtype_part(out->dtype) == WEIR_F32
+               ? (double)((const float *)(const void *)o->data)[at]
+               : ((const double *)(const void *)o->data)[at];
 }
 
 /* A signal of normal-like values about an offset, of the spec's type, a share of it missing. */
 static inline void *
 drive_signal(const weir_spec *spec, size_t frames, double offset, double missing, uint64_t *random)
 {
-    size_t count = frames * (size_t)weir_spec_columns(spec);
-    bool f32 = spec->dtype == WEIR_F32;
+    size_t count = frames * (size_t)weir_spec_columns(spec) * weir_dtype_parts(spec->dtype);
+    bool f32 = weir_dtype_part(spec->dtype) == WEIR_F32;
     double *values = calloc(count + 1, sizeof *values);
     assert_non_null(values);
     for (size_t i = 0; i < count; i++) {
@@ -780,7 +783,8 @@ drive_signal(const weir_spec *spec, size_t frames, double offset, double missing
 
 static inline double drive_input(const weir_spec *spec, const void *data, size_t at)
 {
-    return spec->dtype == WEIR_F32 ? (double)((const float *)data)[at] : ((const double *)data)[at];
+    return weir_dtype_part(spec->dtype) == WEIR_F32 ? (double)((const float *)data)[at]
+                                                    : ((const double *)data)[at];
 }
 
 /* Close enough, or both NaN. */
@@ -806,14 +810,14 @@ static inline uint64_t drive_settle(const drive *d, double tolerance)
 }
 
 /* Two runs (f64) whose inputs differ by 1 at most before frame `before`: from settle() frames later on their
- * outputs differ by at most the tolerance. */
-static inline void drive_settles(drive *d, size_t before, double tolerance, uint64_t *random)
+ * outputs differ by at most the tolerance. Returns the largest difference one frame earlier, or 0. */
+static inline double drive_settles(drive *d, size_t before, double tolerance, uint64_t *random)
 {
     uint64_t settle = drive_settle(d, tolerance);
     size_t in_columns = (size_t)weir_spec_columns(&d->in);
     size_t columns = (size_t)weir_spec_columns(&d->plan.out);
     size_t frames = before + (size_t)settle + 300;
-    double worst = 0.0;
+    double worst = 0.0, earlier = 0.0;
     assert_true(d->in.dtype == WEIR_F64 && settle != WEIRI_SETTLES_NEVER);
     double *data = drive_signal(&d->in, frames, 0.0, 0.0, random);
     drive_reset(d);
@@ -827,6 +831,7 @@ static inline void drive_settles(drive *d, size_t before, double tolerance, uint
     for (size_t i = 0; i < a.frames * columns; i++) {
         double difference = fabs(drive_value(d, &a, i) - drive_value(d, &b, i));
         worst = i >= from && difference > worst ? difference : worst;
+        earlier = i < from && i + columns >= from && difference > earlier ? difference : earlier;
     }
     if (!(worst <= tolerance + 1e-12)) {
         fail_msg("%s: the outputs differ by %g, %llu frames later", d->ops->info.name, worst,
@@ -836,6 +841,7 @@ static inline void drive_settles(drive *d, size_t before, double tolerance, uint
     free(b.data);
     free(data);
     drive_reset(d);
+    return earlier;
 }
 
 #endif

@@ -4,7 +4,6 @@
  * units go with them. Values and dtype stay as they are.
  */
 #include "dsp/selection.h"
-#include "kernel/kernel.h"
 #include "unit/unit.h"
 
 #include <string.h>
@@ -228,22 +227,11 @@ copy_entries(const slicer *s, unsigned char *to, const unsigned char *from, size
         GATHER(2)
         GATHER(4)
         GATHER(8)
+        GATHER(16)
     default:
         for (size_t i = 0; i < s->count; i++) {
             memcpy(to + i * bytes, from + s->list[i] * bytes, bytes);
         }
-    }
-}
-
-/* Channels that are not selected count too: what came in damaged should show (S5). */
-static void count_missing(weiri_block *block, const void *rows, size_t frames)
-{
-    const weiri_kernels *kernels = weiri_kernels_get();
-    size_t count = frames * (size_t)weir_spec_columns(block->in);
-    weir_dtype dtype = block->in->dtype;
-    if ((dtype == WEIR_F32 && !kernels->finite_f32(rows, count)) ||
-        (dtype == WEIR_F64 && !kernels->finite_f64(rows, count))) {
-        weiri_count_missing(block, rows, frames);
     }
 }
 
@@ -259,14 +247,15 @@ static void run_slicer(weiri_block *block, const weiri_work *work)
         from += (size_t)split.size * entry_bytes;
         to += (size_t)s->count * entry_bytes;
     }
-    count_missing(block, work->in[0], work->consume);
+    /* S5: also where they are not selected: damage should show */
+    weiri_look_for_missing(block, work->in[0], work->consume);
 }
 
 const weiri_unit_ops weiri_unit_slicer = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "slicer",
              .summary = "takes some channels (or entries of another inner dimension)",
-             .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COLUMNWISE,
+             .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COMPLEX | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(slicer_settings),
     .plan = plan_slicer,

@@ -37,8 +37,8 @@
  * saved state fits any channel blocks (S10). */
 typedef struct weiri_field {
     const char *name;
-    char kind;      /* 'f' float, 'i' signed, 'u' unsigned integer */
-    uint32_t bytes; /* of an entry: 1, 2, 4, 8 */
+    char kind;      /* 'f' float, 'c' complex, 'i' signed, 'u' unsigned integer */
+    uint32_t bytes; /* of an entry: 1, 2, 4, 8, 16 */
     bool by_block;  /* true: `rows` entries in all, equal in every block; false: `rows` entries for each
                        column (value of an input frame) of the block */
     uint64_t rows;
@@ -56,7 +56,7 @@ uint64_t weiri_field_at(const weiri_field *field, uint64_t columns, uint64_t row
 
 /* What plan() reads and fills. */
 typedef struct weiri_unit_plan {
-    const weir_spec *in; /* [inputs]; dtype F32 or F64 unless the unit is ANY_DTYPE */
+    const weir_spec *in; /* [inputs]; dtype F32 or F64, and what the flags ANY_DTYPE and COMPLEX add */
     size_t inputs;       /* 1 unless the unit is JOINS */
 
     weir_spec out;       /* starts as a copy of in[0]; plan changes what differs (dims, dtype, units, the
@@ -102,6 +102,7 @@ typedef struct weiri_block {
     const weir_spec *out;   /* of this block */
     uint64_t first_channel; /* of the step's input, in its dimension "ch" */
     uint64_t channels;      /* of this block; 1 where the input has no dimension "ch" */
+    uint64_t columns;       /* values of a frame of in[0] */
     void *const *state;     /* one pointer a field, 64-byte aligned */
     uint64_t *missing;      /* [channels]: samples that were not finite (S5) */
     uint64_t saturated;     /* integer outputs that were clipped */
@@ -212,6 +213,13 @@ weiri_split weiri_spec_channels(const weir_spec *spec);
 /* Adds the non-finite values of frames rows of in[0] to block->missing by channel. Slow: for frames that
  * are known not to be clean. */
 void weiri_count_missing(weiri_block *block, const void *rows, size_t frames);
+/* The same for frames that may be clean, and mostly are: for units that pass samples through. */
+void weiri_look_for_missing(weiri_block *block, const void *rows, size_t frames);
+
+/* Physical units follow the arithmetic (DESIGN 3): what plan->out has becomes a power of plan->in's, times `times`
+ * ("" = nothing): uV, 2 -> uV^2; uV, 1, s -> uV*s. Exponent 0 is a pure number, "1", known or not before. Where
+ * none is known none is made up. WEIR_E_NOMEM. */
+weir_err weiri_units_follow(weiri_unit_plan *plan, double exponent, const char *times);
 
 /* Adds a record of a frame of the segment and a column of the block. In a call, records are added in order of
  * (index, column), and in each call only those of frames consumed + i - record_delay for its consumed frames i. */

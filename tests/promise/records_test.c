@@ -207,7 +207,7 @@ static void pulled_and_run(void **state)
             weir_chain *chain = make(&first, NULL, NULL, &source.base, &l);
             float *rows = malloc(most * CHANNELS * sizeof *rows);
             weir_message block = {.frames = 1};
-            weir_run_report report;
+            weir_run_report report = {.report_size = sizeof report};
             assert_non_null(rows);
             if (run == 1) {
                 test_ok(weir_chain_run(chain, NULL, &report));
@@ -459,7 +459,7 @@ static void memory_is_planned(void **state)
         assert_int_equal(l.count, (FRAMES - 1 + apart - 1) / apart * CHANNELS);
         size_t parts = 0;
         for (size_t p = 0; p < plan->part_count; p++) {
-            if (strcmp(plan->parts[p].kind, "events") == 0) {
+            if (strcmp(plan->parts[p].kind, "record port") == 0) {
                 uint64_t used = weir_chain_used_bytes(chain, p), bytes = plan->parts[p].bytes;
                 parts++;
                 if (used * 10 < bytes * 8) {
