@@ -10,6 +10,7 @@
 typedef struct run_state {
     cli_progress progress;
     cli_lengths *lengths;
+    cli_records *records;
 } run_state;
 
 static weir_err next_message(void *user, uint64_t *ret_frames)
@@ -21,13 +22,16 @@ static weir_err next_message(void *user, uint64_t *ret_frames)
 static bool step(void *user, const weir_progress *progress)
 {
     run_state *state = user;
+    cli_records_flush(state->records);
     return cli_progress_step(&state->progress, progress);
 }
 
 /* After an error what was written stays as NAME.part: the one line names it too. */
 static int fail_run(cli_job *job, weir_err err, uint64_t frames)
 {
-    const char *detail = weir_err_detail();
+    const char *records = cli_records_failed(&job->records);
+    char *failed = records != NULL ? cli_text("%s: cannot be written", records) : NULL;
+    const char *detail = failed != NULL ? failed : weir_err_detail();
     detail = *detail != '\0' ? detail : weir_err_text(err);
     char count[CLI_FIGURE];
     char *what = frames > 0 ? cli_text("%s; stopped after frame %s of the input", detail,
@@ -44,6 +48,16 @@ static int fail_run(cli_job *job, weir_err err, uint64_t frames)
         what = more;
         first = false;
     }
+    for (size_t i = 0; i < job->records.count; i++) {
+        if (job->records.files[i].count == 0)
+            continue;
+        char *more = cli_text("%s%s%s", what, first ? "; kept as far as it goes: " : ", ",
+                              job->records.files[i].path);
+        free(what);
+        what = more;
+        first = false;
+    }
+    free(failed);
     int status = weir_err_exit_status(err);
     if (job->lengths == NULL || !job->lengths->failed)
         cli_fail(status, "%s", what);
@@ -77,13 +91,13 @@ static int run(cli_job *job)
             cli_plan_print(job, stderr);
         return cli_plan_refuse(job);
     }
-    if (job->output_path == NULL && !job->quiet && !job->json)
+    if (job->output_path == NULL && job->records.path == NULL && !job->quiet && !job->json)
         fputs("weir: no -o OUTPUT: the result is computed and measured, not written\n", stderr);
     if (!job->quiet && !job->json) {
         cli_plan_print(job, stderr);
         putc('\n', stderr);
     }
-    run_state state = {.lengths = job->lengths};
+    run_state state = {.lengths = job->lengths, .records = &job->records};
     weir_run_options options = {.options_size = sizeof options,
                                 .message_frames = job->input.message_frames,
                                 .next_message = job->lengths != NULL ? next_message : NULL,
@@ -105,6 +119,9 @@ static int run(cli_job *job)
     weir_cache_stats_read(weir_chain_cache(job->chain), &result.stats);
     if (result.err == WEIR_E_INTERRUPTED)
         cli_job_stop(job);
+    int status = result.err == WEIR_OK ? cli_records_end(&job->records, true) : 0;
+    if (status != 0)
+        return status;
     return say(job, &result);
 }
 

@@ -123,6 +123,14 @@ void cli_summary_print(const cli_job *job, const cli_result *result, FILE *file)
             cli_put_clean(file, job->output_files[i]);
             fprintf(file, "  %s\n", cli_shape(weir_chain_output_spec(job->chain, i), a, sizeof a));
         }
+    for (size_t i = 0; i < job->records.count; i++) {
+        const cli_record_file *records = &job->records.files[i];
+        if (result->err == WEIR_OK || records->count > 0) {
+            fputs(result->err == WEIR_OK ? "  records      " : "  kept         ", file);
+            cli_put_clean(file, records->path);
+            fprintf(file, "  %s records\n", cli_count(records->count, a, sizeof a));
+        }
+    }
     if (job->report_path != NULL) {
         fputs("  report       ", file);
         cli_put_clean(file, job->report_path);
@@ -172,6 +180,19 @@ static json_t *outputs_json(const cli_job *job)
     return outputs;
 }
 
+static json_t *records_json(const cli_job *job)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < job->records.count; i++) {
+        const cli_record_file *records = &job->records.files[i];
+        json_t *row = json_object();
+        json_object_set_new(row, "file", cli_json_text(records->path));
+        json_object_set_new(row, "count", cli_json_count(records->count));
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
 json_t *cli_summary_json(const cli_job *job, const cli_result *result)
 {
     const weir_run_report *report = &result->report;
@@ -205,6 +226,7 @@ json_t *cli_summary_json(const cli_job *job, const cli_result *result)
     json_object_set_new(json, "unfinished_frames", cli_json_count(report->unfinished_frames));
     json_object_set_new(json, "units", units_json(job));
     json_object_set_new(json, "outputs", outputs_json(job));
+    json_object_set_new(json, "records", records_json(job));
     json_object_set_new(json, "plan", cli_plan_json(job));
     json_object_set_new(json, "notices", notices);
     return json;

@@ -196,7 +196,7 @@ typedef struct weir_plan_part {
     size_t part_size;         /* set by the library: bytes from one part to the next */
     const char *name;         /* "2 butterworth" */
     const char *kind;         /* "unit" "edge" "spare" "scratch" "tile" "reader" "writer" "threads"
-                                 "charges" "records" (of the cache) "events" (of weir_chain_on_records) */
+                                 "charges" "records" (of the cache) "record port" (of a unit: weir_chain_on_records) */
     uint64_t bytes;
     uint64_t capacity_frames; /* of an edge or tile; else 0 */
     const weir_spec *spec;    /* what it holds or outputs; NULL = none */
@@ -286,8 +286,8 @@ WEIR_API WEIR_NODISCARD weir_err weir_chain_finish(weir_chain *chain, weir_sink_
  * *ret_block says what came (0 frames: nothing yet). Where capacity is less than what is due (see
  * weir_chain_due), or a new segment begins behind the first frames that came out, part of the message is left:
  * weir_chain_consumed says how much was consumed; call again with the rest. Where rows were filled, more may be
- * due of frames consumed already: a message of 0 frames takes that too. An error of a function of
- * weir_chain_on_records is returned by the next call where frames have come already. */
+ * due of frames consumed already: a message of 0 frames takes that too.
+ * An error of a function of weir_chain_on_records is returned by the next call where frames have come already. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_push_into(weir_chain *chain,
                                                       const weir_message *message,
                                                       void *rows,
@@ -332,6 +332,7 @@ WEIR_API void weir_chain_on_event(weir_chain *chain, weir_event_fn call, void *u
 /* Events that a unit found, borrowed for the call. All of them are of one segment. The time of a record is
  * segment_start_ns + spec->dims[0].start + index / spec->rate_hz. */
 typedef struct weir_record_batch {
+    size_t batch_size; /* set by the library */
     const weir_record *records;
     size_t count;           /* 1 or more */
     const weir_spec *spec;  /* of the unit's input: rate, labels and physical units of its channels */

@@ -337,8 +337,7 @@ typedef struct weiri_delivery {
     unsigned char *rows; /* pull: the caller's buffer */
     size_t capacity, got;
     weir_message first; /* where the first row stands */
-    weiri_mode mode;    /* the caller's (S6) */
-    bool outside;       /* in it, since the sink was called */
+    bool outside;       /* in the caller's mode, since the sink was called (S6) */
 } weiri_delivery;
 
 /* Whether this message starts a new segment. */
@@ -357,15 +356,15 @@ void weiri_chain_tell(weir_chain *chain, weir_event event);
 /* Forgets all frames, places and states. */
 void weiri_chain_forget(weir_chain *chain, bool gap);
 
-/* ends.c: whether a chain can call them: sizes, slots. WEIR_E_USAGE names what is wrong. */
-weir_err weiri_source_check(weir_source *source);
-weir_err weiri_sink_check(const weir_sink *sink);
-
 /* records.c: room for the records of a group's steps, once its calls and blocks are known. */
 void weiri_plan_records(weiri_plan *plan);
 /* What the last call of a group found, to who takes it. On an error the rest is kept. */
 weir_err weiri_chain_records_deliver(weir_chain *chain, int group, weiri_delivery *delivery);
 void weiri_chain_records_drop(weir_chain *chain);
+
+/* ends.c: whether a chain can call them: sizes, slots. WEIR_E_USAGE names what is wrong. */
+weir_err weiri_source_check(weir_source *source);
+weir_err weiri_sink_check(const weir_sink *sink);
 
 /* push.c: one read of the source into the input tile, in the caller's mode; and that tile put before the
  * groups. */

@@ -276,13 +276,13 @@ static void lay_records(layout *at)
             uint64_t last = step->records_room[blocks > 1 ? 1 : 0];
             uint64_t room = times(step->records_room[0], blocks - 1) + last;
             step->records_at = add_bytes(at, times(room, sizeof(weir_record)));
-            add_part(at, step->name, "events", from, NULL);
+            add_part(at, step->name, "record port", from, NULL);
         }
     }
     uint64_t from = at->bytes;
     plan->batch_at = add_bytes(at, plan->batch_room * sizeof(weir_record));
     if (plan->batch_room > 0) {
-        add_part(at, "in order", "events", from, NULL);
+        add_part(at, "in order", "record port", from, NULL);
     }
 }
 
