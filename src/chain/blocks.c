@@ -150,9 +150,16 @@ static unsigned char *scratch_of(const weir_chain *chain, int thread)
            (uint64_t)thread * chain->plan->work_bytes;
 }
 
+/* Whether this is the last call of a segment, in which a unit with records adds those that are left. */
+static bool is_told(const share *s)
+{
+    return s->ended && s->consume == 0 && s->produce == 0 && s->step->unit.record_frames > 0 &&
+           !s->run->told;
+}
+
 static void run_step(const weir_chain *chain, const share *s, weiri_block *block, weiri_work *work, unsigned char *scratch)
 {
-    if (s->consume == 0 && s->produce == 0) {
+    if (s->consume == 0 && s->produce == 0 && !is_told(s)) {
         return;
     }
     work->consumed = s->run->consumed;
@@ -241,8 +248,10 @@ static bool advance(const group_run *at)
     bool ended = at->call->ended && at->steps == at->group->length;
     for (int i = 0; i < at->steps; i++) {
         const share *s = &at->shares[i];
+        s->run->told = s->run->told || is_told(s);
         s->run->consumed += s->consume;
         s->run->produced += s->produce;
+        ended = ended && (s->run->told || s->step->unit.record_frames == 0);
         ended = ended && s->run->produced >=
                              weiri_due_at(&s->step->unit.due, s->run->consumed, true);
     }
@@ -335,6 +344,7 @@ void weiri_step_reset(weir_chain *chain, int number, bool hold)
     const weiri_step *step = &chain->plan->steps[number];
     weiri_step_run *run = &chain->running->steps[number];
     run->consumed = run->produced = 0;
+    run->told = false;
     for (int b = 0; !hold && step->ops->reset != NULL && b < step->blocks; b++) {
         step->ops->reset(&run->blocks[b]);
     }

@@ -196,6 +196,11 @@ static weir_err check_stated(const weiri_step *step)
         return weiri_fail(WEIR_E_INTERNAL, "%s states counts that are out of range",
                           step->ops->info.name);
     }
+    if (unit->record_frames > 0 && ((step->ops->info.flags & WEIR_UNIT_RECORDS) == 0 ||
+                                    weir_spec_columns(step->in) > UINT32_MAX)) {
+        return weiri_fail(WEIR_E_INTERNAL, "%s has records without its flag, or too many columns",
+                          step->ops->info.name);
+    }
     bool memory = (step->ops->info.flags & (WEIR_UNIT_STATEFUL | WEIR_UNIT_CHANGES_RATE)) != 0;
     if (!memory && (unit->field_count > 0 || !weiri_due_is_same(&unit->due))) {
         return weiri_fail(WEIR_E_INTERNAL, "%s has state or changes the rate without its flag",
@@ -495,7 +500,7 @@ static void sum_up(weiri_plan *plan)
         step->delay_total = delay + step->unit.delay_frames * ratio;
         step->settle_total = add_settling(settle, step->settle_frames, ratio);
         plan->flushes = plan->flushes || step->unit.due.end > step->unit.due.offset ||
-                        step->unit.due.grain > 1;
+                        step->unit.due.grain > 1 || step->unit.record_frames > 0;
     }
     weir_plan *shown = &plan->shown;
     for (int i = 0; i < plan->exit_count; i++) {

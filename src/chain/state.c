@@ -2,8 +2,8 @@
  *
  * state.c: the chain's state as bytes, and back (S10). State is saved as the whole width has it, field by field in
  * channel order, whatever blocks, threads and tiles it was computed in. A state belongs to a chain: what was planned
- * (units, specs, counts, fields) and the settings that cannot change meanwhile must be equal, in the same version and
- * at the same SIMD level, else the bits could differ.
+ * (units, specs, counts, fields) and what was computed from settings (constants) must be equal, in the same version
+ * and at the same SIMD level, else the bits could differ.
  */
 #include <string.h>
 
@@ -60,59 +60,31 @@ static uint64_t hash_spec(uint64_t h, const weir_spec *spec)
     return h;
 }
 
-static uint64_t hash_value(uint64_t h, const weir_value *value)
+/* Bytes of a setting whose value is in the settings struct itself; 0: it is a text or list. */
+static size_t plain_bytes(const weir_setting *row)
 {
-    if (value == NULL) {
-        return hash_text(h, NULL);
-    }
-    h = hash(h, &value->type, sizeof value->type);
-    h = hash(hash_text(h, value->key), &value->number, sizeof value->number);
-    h = hash(hash_text(h, value->text), &value->count, sizeof value->count);
-    for (size_t i = 0; i < value->count; i++) {
-        h = hash_value(h, &value->items[i]);
-    }
-    return h;
-}
-
-static size_t setting_bytes(const weir_setting *row)
-{
-    return row->type == WEIR_SETTING_BOOL   ? sizeof(bool)
-           : row->type == WEIR_SETTING_ENUM ? sizeof(int)
-                                            : sizeof(double);
-}
-
-/* What a setting was read as, by value: two chains have other pointers. */
-static uint64_t hash_setting(uint64_t h, const weir_setting *row, const void *settings)
-{
-    const void *field = (const unsigned char *)settings + row->offset;
-    const weir_list *list = field;
-    const weir_matrix *matrix = field;
     switch (row->type) {
-    case WEIR_SETTING_IGNORED:
-        return h;
-    case WEIR_SETTING_STRING:
-        return hash_text(h, *(const char *const *)field);
-    case WEIR_SETTING_ANY:
-        return hash_value(h, *(const weir_value *const *)field);
-    case WEIR_SETTING_ENUM_LIST:
-        h = hash(h, &list->listed, sizeof list->listed);
-        return hash(h, list->of.choices, list->count * sizeof *list->of.choices);
-    case WEIR_SETTING_LIST:
-        h = hash(h, &list->listed, sizeof list->listed);
-        return hash(h, list->of.numbers, list->count * sizeof *list->of.numbers);
-    case WEIR_SETTING_MATRIX:
-        h = hash(h, &matrix->columns, sizeof matrix->columns);
-        return hash(h, matrix->numbers, matrix->rows * matrix->columns * sizeof *matrix->numbers);
+    case WEIR_SETTING_BOOL:
+        return sizeof(bool);
+    case WEIR_SETTING_ENUM:
+        return sizeof(int);
+    case WEIR_SETTING_INTEGER:
+        return sizeof(int64_t);
+    case WEIR_SETTING_NUMBER:
+    case WEIR_SETTING_QUANTITY:
+        return sizeof(double);
     default:
-        return hash(h, field, setting_bytes(row));
+        return 0;
     }
 }
 
-static uint64_t hash_settings(uint64_t h, const weiri_node *node)
+/* Of a step whose constants may be others than those it started with: the settings that may not. */
+static uint64_t hash_fixed_settings(uint64_t h, const weiri_node *node)
 {
-    const weir_setting *row = node == NULL ? NULL : node->ops->info.settings;
-    for (; row != NULL && row->name != NULL; row++) {
-        h = row->live ? h : hash_setting(hash_text(h, row->name), row, node->settings);
+    for (const weir_setting *row = node->ops->info.settings; row->name != NULL; row++) {
+        if (!row->live) {
+            h = hash(h, (const unsigned char *)node->settings + row->offset, plain_bytes(row));
+        }
     }
     return h;
 }
@@ -128,13 +100,19 @@ static uint64_t hash_chain(const weir_chain *chain)
         h = hash(h, step->parents, sizeof step->parents);
         h = hash(h, step->skip, sizeof step->skip);
         h = hash(h, &unit->due, sizeof unit->due);
+        h = hash(h, &unit->record_frames, sizeof unit->record_frames);
+        h = hash(h, &unit->record_delay, sizeof unit->record_delay);
         h = hash_spec(h, &step->out);
         for (size_t k = 0; k < unit->field_count; k++) {
             h = hash_text(h, unit->fields[k].name);
             h = hash(h, &unit->fields[k].rows, sizeof unit->fields[k].rows);
             h = hash(h, &unit->fields[k].lanes, sizeof unit->fields[k].lanes);
         }
-        h = hash_settings(h, step->node);
+        if (!weiri_step_is_live(step)) {
+            h = hash(h, chain->running->steps[i].constants, (size_t)unit->constant_bytes);
+        } else {
+            h = hash_fixed_settings(h, step->node);
+        }
         bool holds = step->node != NULL && step->node->holds;
         h = hash(h, &holds, sizeof holds);
     }
@@ -308,7 +286,7 @@ static void pass_settings(walk *w, const weiri_node *node, void *settings)
          row++) {
         unsigned char *field = (unsigned char *)settings + row->offset;
         if (row->live) {
-            pass(w, field, setting_bytes(row));
+            pass(w, field, plain_bytes(row));
         }
     }
 }

@@ -85,6 +85,16 @@ weir_err weiri_plan_field(weiri_unit_plan *plan, weiri_field field)
     return WEIR_OK;
 }
 
+uint64_t weiri_record_most(const weiri_unit_plan *plan, uint64_t frames, uint64_t columns)
+{
+    uint64_t apart = plan->record_frames, most = 0;
+    if (apart == 0) {
+        return 0;
+    }
+    frames = frames > plan->record_delay ? frames : plan->record_delay; /* those of a segment's end */
+    return weiri_mul(frames / apart + (frames % apart > 0 ? 1 : 0), columns, &most) ? most : UINT64_MAX;
+}
+
 uint64_t weiri_field_bytes(const weiri_field *field, uint64_t columns)
 {
     uint64_t lanes = field->lanes > 0 ? field->lanes : 1;

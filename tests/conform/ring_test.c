@@ -282,7 +282,8 @@ static bool check_kind(const fixture *at)
     memset(&borrowed, 0xA5, sizeof borrowed);
     push_all(chain, &signal, true, at->seed, &ring);
     describe(weir_chain_output_spec(chain, 0), spec);
-    weir_unit_report report = weir_chain_node_report(chain, weir_chain_node_count(chain) - 1);
+    weir_unit_report report = {.report_size = sizeof report};
+    test_ok(weir_chain_node_report(chain, weir_chain_node_count(chain) - 1, &report));
     assert_string_equal(report.name, at->info->name);
     test_same(&owned.output, &ring.output, at->info->name);
     assert_string_equal(owned.spec, ring.spec);

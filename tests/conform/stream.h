@@ -340,7 +340,8 @@ static inline test_source test_source_make(const test_signal *signal, size_t mos
     };
     return (test_source){
         .base = {.ops = &ops},
-        .info = {.format = "memory",
+        .info = {.info_size = sizeof(weir_source_info),
+                 .format = "memory",
                  .spec = signal->spec,
                  .frames = signal->frames,
                  .start_time = ""},

@@ -211,7 +211,8 @@ static void check_missing(const fixture *at, const test_signal *signal, const te
     weir_chain *chain = make_chain(at, 7, NULL);
     test_push(chain, &dirty, 0, dirty.frames, 33, 0, 0, &random, &output);
     test_same(&first, &output, "S1 with S5");
-    weir_unit_report report = weir_chain_node_report(chain, weir_chain_node_count(chain) - 1);
+    weir_unit_report report = {.report_size = sizeof report};
+    test_ok(weir_chain_node_report(chain, weir_chain_node_count(chain) - 1, &report));
     const weir_spec *out = weir_chain_output_spec(chain, 0);
     if (!(at->info->flags & WEIR_UNIT_ANY_DTYPE)) {
         assert_int_equal(report.channels, channels);
@@ -325,6 +326,9 @@ static void check_bytes(const fixture *at, const test_signal *clean)
     for (size_t i = 0; i < plan->part_count; i++) {
         const weir_plan_part *part = &plan->parts[i];
         uint64_t used = weir_chain_used_bytes(chain, i);
+        if (strcmp(part->kind, "events") == 0) {
+            continue; /* records: this signal has few; on the worst in promise/records_test.c */
+        }
         if ((used + TEST_PADDING) * 10 < part->bytes * 8) {
             print_error("M6: %s %s: %llu of %llu B used\n", part->name, part->kind,
                         (unsigned long long)used, (unsigned long long)part->bytes);
