@@ -2,8 +2,8 @@
  *
  * state.c: the chain's state as bytes, and back (S10). State is saved as the whole width has it, field by field in
  * channel order, whatever blocks, threads and tiles it was computed in. A state belongs to a chain: what was planned
- * (units, specs, counts, fields) and what was computed from settings (constants) must be equal, in the same version
- * and at the same SIMD level, else the bits could differ.
+ * (units, specs, counts, fields) and the settings that cannot change meanwhile must be equal, in the same version and
+ * at the same SIMD level, else the bits could differ.
  */
 #include <string.h>
 
@@ -53,6 +53,8 @@ static uint64_t hash_spec(uint64_t h, const weir_spec *spec)
         h = hash_text(h, axis->name);
         h = hash(h, &axis->size, sizeof axis->size);
         h = hash(h, &axis->start, sizeof axis->start);
+        h = hash(h, &axis->step, sizeof axis->step);
+        h = hash(h, axis->values, axis->values == NULL ? 0 : axis->size * sizeof *axis->values);
         for (uint64_t k = 0; axis->labels != NULL && k < axis->size; k++) {
             h = hash_text(h, axis->labels[k]);
         }
@@ -60,31 +62,60 @@ static uint64_t hash_spec(uint64_t h, const weir_spec *spec)
     return h;
 }
 
-/* Bytes of a setting whose value is in the settings struct itself; 0: it is a text or list. */
+static uint64_t hash_value(uint64_t h, const weir_value *value)
+{
+    if (value == NULL) {
+        return hash_text(h, NULL);
+    }
+    h = hash(h, &value->type, sizeof value->type);
+    h = hash(hash_text(h, value->key), &value->number, sizeof value->number);
+    h = hash(hash_text(h, value->text), &value->count, sizeof value->count);
+    for (size_t i = 0; i < value->count; i++) {
+        h = hash_value(h, &value->items[i]);
+    }
+    return h;
+}
+
+/* Of a setting that is a number, a choice or a truth. */
 static size_t plain_bytes(const weir_setting *row)
 {
+    return row->type == WEIR_SETTING_BOOL   ? sizeof(bool)
+           : row->type == WEIR_SETTING_ENUM ? sizeof(int)
+                                            : sizeof(double);
+}
+
+/* What a setting was read as, by value: another chain has other pointers. */
+static uint64_t hash_setting(uint64_t h, const weir_setting *row, const void *settings)
+{
+    const void *field = (const unsigned char *)settings + row->offset;
+    const weir_list *list = field;
+    const weir_matrix *matrix = field;
     switch (row->type) {
-    case WEIR_SETTING_BOOL:
-        return sizeof(bool);
-    case WEIR_SETTING_ENUM:
-        return sizeof(int);
-    case WEIR_SETTING_INTEGER:
-        return sizeof(int64_t);
-    case WEIR_SETTING_NUMBER:
-    case WEIR_SETTING_QUANTITY:
-        return sizeof(double);
+    case WEIR_SETTING_IGNORED:
+        return h;
+    case WEIR_SETTING_STRING:
+        return hash_text(h, *(const char *const *)field);
+    case WEIR_SETTING_ANY:
+        return hash_value(h, *(const weir_value *const *)field);
+    case WEIR_SETTING_ENUM_LIST:
+        h = hash(h, &list->listed, sizeof list->listed);
+        return hash(h, list->of.choices, list->count * sizeof *list->of.choices);
+    case WEIR_SETTING_LIST:
+        h = hash(h, &list->listed, sizeof list->listed);
+        return hash(h, list->of.numbers, list->count * sizeof *list->of.numbers);
+    case WEIR_SETTING_MATRIX:
+        h = hash(h, &matrix->columns, sizeof matrix->columns);
+        return hash(h, matrix->numbers, matrix->rows * matrix->columns * sizeof *matrix->numbers);
     default:
-        return 0;
+        return hash(h, field, plain_bytes(row));
     }
 }
 
-/* Of a step whose constants may be others than those it started with: the settings that may not. */
 static uint64_t hash_fixed_settings(uint64_t h, const weiri_node *node)
 {
-    for (const weir_setting *row = node->ops->info.settings; row->name != NULL; row++) {
-        if (!row->live) {
-            h = hash(h, (const unsigned char *)node->settings + row->offset, plain_bytes(row));
-        }
+    const weir_setting *row = node == NULL ? NULL : node->ops->info.settings;
+    for (; row != NULL && row->name != NULL; row++) {
+        h = row->live ? h : hash_setting(hash_text(h, row->name), row, node->settings);
     }
     return h;
 }
@@ -108,11 +139,7 @@ static uint64_t hash_chain(const weir_chain *chain)
             h = hash(h, &unit->fields[k].rows, sizeof unit->fields[k].rows);
             h = hash(h, &unit->fields[k].lanes, sizeof unit->fields[k].lanes);
         }
-        if (!weiri_step_is_live(step)) {
-            h = hash(h, chain->running->steps[i].constants, (size_t)unit->constant_bytes);
-        } else {
-            h = hash_fixed_settings(h, step->node);
-        }
+        h = hash_fixed_settings(h, step->node);
         bool holds = step->node != NULL && step->node->holds;
         h = hash(h, &holds, sizeof holds);
     }
