@@ -89,7 +89,8 @@ static int run(cli_job *job)
                                 .next_message = job->lengths != NULL ? next_message : NULL,
                                 .progress = step,
                                 .user = &state};
-    cli_result result = {.stats = {.stats_size = sizeof(weir_cache_stats)}};
+    cli_result result = {.report = {.report_size = sizeof(weir_run_report)},
+                         .stats = {.stats_size = sizeof(weir_cache_stats)}};
     weir_cache_stats_read(weir_chain_cache(job->chain), &result.stats);
     uint64_t cache_limit =
         result.stats.auto_limit_bytes > 0 ? WEIR_LIMIT_AUTO : result.stats.cache_limit_bytes;

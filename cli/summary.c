@@ -32,6 +32,13 @@ static void print_notice(void *user, const char *text)
     putc('\n', file);
 }
 
+static weir_unit_report unit_report(const weir_chain *chain, size_t node)
+{
+    weir_unit_report unit = {.report_size = sizeof unit};
+    (void)weir_chain_node_report(chain, node, &unit); /* there is such a node */
+    return unit;
+}
+
 static size_t missing_channels(const weir_unit_report *unit)
 {
     size_t channels = 0;
@@ -44,7 +51,7 @@ static void print_units(const cli_job *job, FILE *file)
 {
     char count[CLI_FIGURE];
     for (size_t i = 0; i < weir_chain_node_count(job->chain); i++) {
-        weir_unit_report unit = weir_chain_node_report(job->chain, i);
+        weir_unit_report unit = unit_report(job->chain, i);
         if (unit.missing_total > 0)
             fprintf(file, "  missing      %s samples met %s, in %zu of %llu channels\n",
                     cli_count(unit.missing_total, count, sizeof count), unit.name,
@@ -134,7 +141,7 @@ static json_t *units_json(const cli_job *job)
 {
     json_t *units = json_array();
     for (size_t i = 0; i < weir_chain_node_count(job->chain); i++) {
-        weir_unit_report unit = weir_chain_node_report(job->chain, i);
+        weir_unit_report unit = unit_report(job->chain, i);
         json_t *row = json_object(), *missing = json_array();
         for (uint64_t j = 0; unit.missing_total > 0 && unit.missing != NULL && j < unit.channels;
              j++)

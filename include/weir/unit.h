@@ -19,6 +19,7 @@ extern "C" {
 #define WEIR_UNIT_STATEFUL 32u        /* an output frame depends on earlier input */
 #define WEIR_UNIT_COLUMNWISE 64u      /* each column by itself, but for what all share */
 #define WEIR_UNIT_JOINS 128u          /* has two inputs or more, of equal rate */
+#define WEIR_UNIT_COMPLEX 256u        /* takes complex values too; others refuse them by name */
 
 typedef struct weir_unit_info {
     const char *name;

@@ -22,6 +22,7 @@
  *   live.c     settings while running
  *   state.c    state saved and restored
  *   run.c      source -> chain -> sinks, progress, checkpoints
+ *   ends.c     what sources and sinks must be
  *   untiled.c  what would be allocated without tiles
  */
 #ifndef WEIRI_CHAIN_H
@@ -31,7 +32,13 @@
 
 #include "cache/arena.h"
 #include "chain/pool.h"
+#include "heap/heap.h"
 #include "unit/unit.h"
+
+/* mode.c: the processor's mode for subnormal numbers (S6). */
+typedef uint64_t weiri_mode;
+weiri_mode weiri_mode_enter(void);
+void weiri_mode_leave(weiri_mode mode);
 
 /* ---- built --------------------------------------------------------------------------------------- */
 
@@ -207,6 +214,10 @@ typedef struct weiri_running {
     bool holding, source_ended;
     bool busy;           /* a call is under way */
     bool in_segment;     /* a frame has come */
+    weiri_mode callers_mode; /* while busy (S6) */
+    bool after_segment;      /* there was one before, since the start or a reset; it ended then: */
+    int64_t segment_end_ns;
+    size_t source_notices; /* that the source had when it was looked at last */
     bool announced;      /* the conversion's process-wide limit was set (M8) */
     uint64_t segment_in; /* number that the input gave */
     int64_t index_in;    /* expected next */
@@ -216,9 +227,12 @@ typedef struct weiri_running {
     size_t consumed; /* frames of the last push */
 } weiri_running;
 
+/* Where a chain's bytes are: what it writes about itself, and the one buffer of a run. */
+enum { WEIRI_HOST, WEIRI_BUFFERS, WEIRI_PLACES };
+
 struct weir_chain {
     weir_chain_options options; /* limits resolved (M8) */
-    weir_cache *cache;
+    weir_cache *caches[WEIRI_PLACES]; /* one and the same, unless the chain's heap is a device's */
     weiri_arena arena; /* nodes, settings, names */
     const char *text;
     weiri_node *nodes, **last_node;
@@ -227,12 +241,18 @@ struct weir_chain {
     int output_count;
     bool named_outputs; /* by the user */
     weiri_notices notices;
+    weir_event_fn on_event;
+    void *event_user;
     weiri_arena plan_arena; /* plan, and what runs */
     weiri_plan *plan;       /* NULL = none yet */
     weiri_running *running; /* NULL = not started */
 };
 
-/* chain.c: puts file, line, column and unit before the detail of an error that a node's unit gave. */
+/* chain.c: as weir_chain_create, and takes a device's heap: what there is so far of chains on devices. */
+weir_err weiri_chain_create(const weir_chain_options *options, weir_chain **ret_chain);
+/* WEIR_E_USAGE, names the heap. */
+weir_err weiri_chain_refuse_device(const weir_heap *heap);
+/* puts file, line, column and unit before the detail of an error that a node's unit gave. */
 weir_err weiri_chain_fail_node(const weir_chain *chain, const weiri_node *node, weir_err err);
 
 /* graph.c: each unit's plan, conversions, outputs. */
@@ -298,11 +318,6 @@ weir_err weiri_live_try(weir_chain *chain, weiri_node *node, const char *name);
 void weiri_live_exchange(weir_chain *chain, weiri_node *node);
 bool weiri_step_is_live(const weiri_step *step); /* has live settings */
 
-/* mode.c: the processor's mode for subnormal numbers (S6). */
-typedef uint64_t weiri_mode;
-weiri_mode weiri_mode_enter(void);
-void weiri_mode_leave(weiri_mode mode);
-
 /* engine.c: where output goes. Exactly one of the two. */
 typedef struct weiri_delivery {
     weir_sink_fn sink; /* push, run */
@@ -324,8 +339,14 @@ void weiri_chain_feed(weir_chain *chain, const weir_message *message);
 weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery);
 weir_message weiri_chain_block(
     const weir_chain *chain, int group, const void *data, size_t frames, uint64_t index);
+/* Tells whoever wants to know. */
+void weiri_chain_tell(weir_chain *chain, weir_event event);
 /* Forgets all frames, places and states. */
 void weiri_chain_forget(weir_chain *chain, bool gap);
+
+/* ends.c: whether a chain can call them: sizes, slots. WEIR_E_USAGE names what is wrong. */
+weir_err weiri_source_check(weir_source *source);
+weir_err weiri_sink_check(const weir_sink *sink);
 
 /* push.c: one read of the source into the input tile, in the caller's mode; and that tile put before the
  * groups. */

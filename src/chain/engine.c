@@ -364,6 +364,13 @@ uint64_t weiri_chain_unfinished(const weir_chain *chain, int number)
 void weiri_chain_forget(weir_chain *chain, bool gap)
 {
     weiri_running *running = chain->running;
+    if (running->in_segment) {
+        running->segment_end_ns =
+            weiri_ns_sum(running->segment_start_ns,
+                         weiri_frames_ns((int64_t)(running->input.first + running->input.frames),
+                                         weiri_fraction_of(chain->plan->input.rate_hz)));
+    }
+    running->after_segment = gap && (running->after_segment || running->in_segment);
     for (int i = 0; i < chain->plan->step_count; i++) {
         const weiri_node *node = chain->plan->steps[i].node;
         running->steps[i].unfinished = weiri_chain_unfinished(chain, i);
@@ -416,6 +423,20 @@ static void set_heap_limits(weir_chain *chain)
     chain->running->announced = true;
 }
 
+/* The program's code runs in its own mode, whichever of the two is set now (S6). */
+void weiri_chain_tell(weir_chain *chain, weir_event event)
+{
+    if (chain->on_event == NULL) {
+        return;
+    }
+    event.event_size = sizeof event;
+    weiri_mode before = weiri_mode_enter();
+    weiri_mode_leave(chain->running->callers_mode);
+    chain->on_event(chain->event_user, &event);
+    weiri_mode_enter();
+    weiri_mode_leave(before);
+}
+
 void weiri_chain_feed(weir_chain *chain, const weir_message *message)
 {
     weiri_running *running = chain->running;
@@ -432,5 +453,14 @@ void weiri_chain_feed(weir_chain *chain, const weir_message *message)
         running->segment_in = message->segment;
         running->index_in = index;
         running->in_segment = true;
+        weir_event event = {
+            .kind = WEIR_EVENT_SEGMENT,
+            .segment = running->segment,
+            .start_ns = running->segment_start_ns,
+        };
+        if (running->after_segment) {
+            event.gap_ns = weiri_ns_sum(event.start_ns, -running->segment_end_ns);
+        }
+        weiri_chain_tell(chain, event);
     }
 }

@@ -72,6 +72,16 @@ static const weir_spec *spec_before(const weiri_plan *plan, int parent)
 
 /* ---- one step ------------------------------------------------------------------------------------ */
 
+/* What a unit does not state to take is never converted silently: an imaginary part would be lost. */
+static weir_err check_dtype(const weiri_unit_ops *ops, const weir_spec *in)
+{
+    if (weir_dtype_parts(in->dtype) == 1 || (ops->info.flags & WEIR_UNIT_COMPLEX)) {
+        return WEIR_OK;
+    }
+    return weiri_fail(WEIR_E_CHAIN, "takes real values; its input is complex (%s)",
+                      weir_dtype_name(in->dtype));
+}
+
 /* A unit that couples channels mixes what must have one physical unit. */
 static weir_err check_units(const weiri_unit_ops *ops, const weir_spec *in)
 {
@@ -178,7 +188,8 @@ static weir_err plan_unit(weir_chain *chain, weiri_plan *plan, weiri_step *step)
     };
     weir_err err = step->inputs > 1 ? align(step) : WEIR_OK;
     for (int i = 0; err == WEIR_OK && i < step->inputs; i++) {
-        err = check_units(step->ops, &in[i]);
+        err = check_dtype(step->ops, &in[i]);
+        err = err == WEIR_OK ? check_units(step->ops, &in[i]) : err;
     }
     const void *settings = step->node == NULL ? NULL : step->node->settings;
     if (err == WEIR_OK) {
@@ -258,7 +269,8 @@ static weir_err add_step(weir_chain *chain,
 
 static bool is_integer(weir_dtype dtype)
 {
-    return dtype != WEIR_F32 && dtype != WEIR_F64;
+    weir_dtype part = weir_dtype_part(dtype);
+    return part != WEIR_F32 && part != WEIR_F64;
 }
 
 /* Where the unit needs floating point, a conversion; where what waits for other branches would be the

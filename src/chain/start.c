@@ -127,6 +127,7 @@ static weir_err start_files(weir_chain *chain)
     const weir_source_info *info = NULL;
     if (plan->source != NULL) {
         info = weir_source_info_get(plan->source);
+        chain->running->source_notices = info->notice_count;
         err = plan->source->ops->start(plan->source, plan->shown.tile_frames,
                                        weiri_chain_memory(chain, plan->reader_at));
     }
@@ -161,16 +162,20 @@ weir_err weiri_chain_start(weir_chain *chain)
     }
     weiri_plan *plan = chain->plan;
     weiri_running *running = chain->running;
+    if (weiri_heap_is_device(chain->options.heap)) {
+        return weiri_chain_refuse_device(chain->options.heap);
+    }
     if (!plan->shown.fits) {
         return refuse(chain);
     }
-    weir_cache_clear(chain->cache);
+    weir_cache *cache = chain->caches[WEIRI_BUFFERS];
+    weir_cache_clear(cache);
     /* M8: without a limit of the user's, the plan itself is the limit. */
     bool stated = chain->options.memory_limit != WEIR_NO_LIMIT;
     uint64_t limit = stated ? chain->options.memory_limit : plan->shown.total_bytes;
-    weir_err err = weir_cache_limit_held(chain->cache, limit);
+    weir_err err = weir_cache_limit_held(cache, limit);
     if (err == WEIR_OK) {
-        err = weir_cache_take(chain->cache, (size_t)plan->buffer_bytes, &running->buffer);
+        err = weir_cache_take(cache, (size_t)plan->buffer_bytes, &running->buffer);
     }
     if (err != WEIR_OK) {
         return err;
@@ -199,7 +204,7 @@ void weiri_chain_unplan(weir_chain *chain)
         weir_buffer_unref(chain->running->buffer);
     }
     weiri_arena_fini(&chain->plan_arena);
-    weiri_arena_init(&chain->plan_arena, chain->cache);
+    weiri_arena_init(&chain->plan_arena, chain->caches[WEIRI_HOST]);
     chain->plan = NULL;
     chain->running = NULL;
 }

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "recording/reader.h"
@@ -141,7 +142,7 @@ static weir_err choose(weiri_reader *reader, const weiri_format_ops **ret_format
         return err;
     }
     if (!reader->input.pipe) {
-        unsigned char first[512];
+        unsigned char first[WEIRI_PROBE_BYTES];
         size_t count = 0;
         weir_err err = weiri_input_read(&reader->input, 0, first, sizeof first, 1, &count);
         if (err != WEIR_OK) {
@@ -182,22 +183,33 @@ static const weiri_format_ops *by_scheme(const char *path)
     return NULL;
 }
 
-/* "FILE:/GROUP/NAME", where FILE is there and the whole is not. */
+static bool is_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
+/* "FILE:/GROUP/NAME" where there is no such file as a whole: the longest FILE that exists. Folders and files may
+ * have ":/" in their names (C:/host:/f.h5), and so may a dataset. */
 static weir_err split_dataset(weiri_reader *reader)
 {
     const char *stated = reader->options->dataset;
-    const char *colon = strstr(reader->path, ":/");
-    if (stated == NULL && colon && colon > reader->path && access(reader->path, F_OK) != 0) {
+    if (stated == NULL && strstr(reader->path, ":/") && access(reader->path, F_OK) != 0) {
         char *path;
-        size_t length = (size_t)(colon - reader->path);
+        size_t length = strlen(reader->path);
         weir_err err = weiri_reader_get(reader, length + 1, 1, &path);
         if (err != WEIR_OK) {
             return err;
         }
-        memcpy(path, reader->path, length);
-        if (access(path, F_OK) == 0) {
-            stated = colon + 1;
-            reader->path = path;
+        memcpy(path, reader->path, length + 1);
+        while (stated == NULL && length-- > 1) {
+            if (strncmp(reader->path + length, ":/", 2) == 0) {
+                path[length] = 0;
+                if (is_file(path)) {
+                    stated = reader->path + length + 1;
+                    reader->path = path;
+                }
+            }
         }
     }
     if (stated) {
@@ -298,14 +310,21 @@ weir_err weir_recording_open(const char *path,
                              const weir_recording_options *options,
                              weir_source **ret_source)
 {
-    weir_recording_options preset = weir_recording_options_default();
-    options = options ? options : &preset;
-    if (path == NULL || options->options_size != sizeof *options) {
-        return weiri_fail(WEIR_E_USAGE,
-                          "weir_recording_open: no path, or options of another version");
+    static const weiri_sized rule = {
+        .field = "recording options: options_size",
+        .make = "weir_recording_options_default() makes them",
+        .least = WEIRI_THROUGH(weir_recording_options, unit),
+        .known = offsetof(weir_recording_options, reserved),
+    };
+    if (path == NULL || ret_source == NULL) {
+        return weiri_fail(WEIR_E_USAGE, "weir_recording_open: NULL is not allowed");
     }
-    weir_cache *cache = options->cache;
-    weir_err err = cache ? WEIR_OK : weir_cache_default(&cache);
+    weir_recording_options known = weir_recording_options_default();
+    weir_err err = options ? weiri_sized_read(&rule, options, &known) : WEIR_OK;
+    weir_cache *cache = known.cache;
+    if (err == WEIR_OK && cache == NULL) {
+        err = weir_cache_default(&cache);
+    }
     if (err != WEIR_OK) {
         return err;
     }
@@ -322,10 +341,11 @@ weir_err weir_recording_open(const char *path,
     reader->source.ops = &weiri_reader_ops;
     reader->arena = arena;
     reader->path = name;
-    reader->options = options;
+    reader->options = &known;
     reader->input.fd = -1;
     reader->inner = 1;
     reader->segments = segments;
+    reader->info.info_size = sizeof reader->info;
     reader->info.segments = segments;
     fenv_t callers; /* S6 */
     feholdexcept(&callers);

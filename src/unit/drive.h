@@ -647,21 +647,23 @@ static inline drive_output drive_cuts(drive *d, const void *data, size_t frames,
     return drive_cuts_all(d, &data, frames, random);
 }
 
-/* ---- signals and values ------------------------------------------------------------------------------ */
+/* ---- signals and values: by parts, of which a complex value has two ------------------------------------ */
 
 static inline double drive_value(const drive *d, const drive_output *o, size_t at)
 {
-    assert_true(at < o->frames * (size_t)weir_spec_columns(&d->plan.out));
-    return d->plan.out.dtype == WEIR_F32 ? (double)((const float *)(const void *)o->data)[at]
-                                         : ((const double *)(const void *)o->data)[at];
+    const weir_spec *out = &d->plan.out;
+    assert_true(at < o->frames * (size_t)weir_spec_columns(out) * weir_dtype_parts(out->dtype));
+    return weir_dtype_part(out->dtype) == WEIR_F32
+               ? (double)((const float *)(const void *)o->data)[at]
+               : ((const double *)(const void *)o->data)[at];
 }
 
 /* A signal of normal-like values about an offset, of the spec's type, a share of it missing. */
 static inline void *
 drive_signal(const weir_spec *spec, size_t frames, double offset, double missing, uint64_t *random)
 {
-    size_t count = frames * (size_t)weir_spec_columns(spec);
-    bool f32 = spec->dtype == WEIR_F32;
+    size_t count = frames * (size_t)weir_spec_columns(spec) * weir_dtype_parts(spec->dtype);
+    bool f32 = weir_dtype_part(spec->dtype) == WEIR_F32;
     double *values = calloc(count + 1, sizeof *values);
     assert_non_null(values);
     for (size_t i = 0; i < count; i++) {
@@ -684,7 +686,8 @@ drive_signal(const weir_spec *spec, size_t frames, double offset, double missing
 
 static inline double drive_input(const weir_spec *spec, const void *data, size_t at)
 {
-    return spec->dtype == WEIR_F32 ? (double)((const float *)data)[at] : ((const double *)data)[at];
+    return weir_dtype_part(spec->dtype) == WEIR_F32 ? (double)((const float *)data)[at]
+                                                    : ((const double *)data)[at];
 }
 
 /* Close enough, or both NaN. */

@@ -37,8 +37,8 @@
  * saved state fits any channel blocks (S10). */
 typedef struct weiri_field {
     const char *name;
-    char kind;      /* 'f' float, 'i' signed, 'u' unsigned integer */
-    uint32_t bytes; /* of an entry: 1, 2, 4, 8 */
+    char kind;      /* 'f' float, 'c' complex, 'i' signed, 'u' unsigned integer */
+    uint32_t bytes; /* of an entry: 1, 2, 4, 8, 16 */
     bool by_block;  /* true: `rows` entries in all, equal in every block; false: `rows` entries for each
                        column (value of an input frame) of the block */
     uint64_t rows;
@@ -56,7 +56,7 @@ uint64_t weiri_field_at(const weiri_field *field, uint64_t columns, uint64_t row
 
 /* What plan() reads and fills. */
 typedef struct weiri_unit_plan {
-    const weir_spec *in; /* [inputs]; dtype F32 or F64 unless the unit is ANY_DTYPE */
+    const weir_spec *in; /* [inputs]; dtype F32 or F64, and what the flags ANY_DTYPE and COMPLEX add */
     size_t inputs;       /* 1 unless the unit is JOINS */
 
     weir_spec out;       /* starts as a copy of in[0]; plan changes what differs (dims, dtype, units, the
