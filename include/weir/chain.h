@@ -196,7 +196,7 @@ typedef struct weir_plan_part {
     size_t part_size;         /* set by the library: bytes from one part to the next */
     const char *name;         /* "2 butterworth" */
     const char *kind;         /* "unit" "edge" "spare" "scratch" "tile" "reader" "writer" "threads"
-                                 "charges" "records" */
+                                 "charges" "records" (of the cache) "events" (of weir_chain_on_records) */
     uint64_t bytes;
     uint64_t capacity_frames; /* of an edge or tile; else 0 */
     const weir_spec *spec;    /* what it holds or outputs; NULL = none */
@@ -285,7 +285,9 @@ WEIR_API WEIR_NODISCARD weir_err weir_chain_finish(weir_chain *chain, weir_sink_
 /* As weir_chain_push, for chains with one output: the output goes into rows[capacity x output columns], and
  * *ret_block says what came (0 frames: nothing yet). Where capacity is less than what is due (see
  * weir_chain_due), or a new segment begins behind the first frames that came out, part of the message is left:
- * weir_chain_consumed says how much was consumed; call again with the rest. */
+ * weir_chain_consumed says how much was consumed; call again with the rest. Where rows were filled, more may be
+ * due of frames consumed already: a message of 0 frames takes that too. An error of a function of
+ * weir_chain_on_records is returned by the next call where frames have come already. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_push_into(weir_chain *chain,
                                                       const weir_message *message,
                                                       void *rows,
@@ -324,6 +326,31 @@ typedef void (*weir_event_fn)(void *user, const weir_event *event);
 /* Sets who is told from now on; NULL: nobody. Notices from before the start: weir_chain_notices and the source's
  * info. */
 WEIR_API void weir_chain_on_event(weir_chain *chain, weir_event_fn call, void *user);
+
+/* ---- records ------------------------------------------------------------------------------- */
+
+/* Events that a unit found, borrowed for the call. All of them are of one segment. The time of a record is
+ * segment_start_ns + spec->dims[0].start + index / spec->rate_hz. */
+typedef struct weir_record_batch {
+    const weir_record *records;
+    size_t count;           /* 1 or more */
+    const weir_spec *spec;  /* of the unit's input: rate, labels and physical units of its channels */
+    int64_t segment_start_ns;
+    int node;
+} weir_record_batch;
+
+typedef weir_err (*weir_records_fn)(void *user, const weir_record_batch *batch);
+
+/* Calls fn with the records of a node whose unit has the flag WEIR_UNIT_RECORDS, during push, pull, finish and
+ * run, in the caller's floating-point mode; NULL = nobody takes them. In one batch after the other the records
+ * are ordered by (segment, index, column): the same sequence for any message boundaries, tiles, threads and
+ * blocks. An error of fn ends the call like an error of a sink: that batch is offered again by the next call,
+ * weir_chain_reset drops it. Calling the chain from fn is refused (WEIR_E_USAGE). May be called before and after
+ * planning. WEIR_E_USAGE: no such node, its unit has no records, called from a sink. */
+WEIR_API WEIR_NODISCARD weir_err weir_chain_on_records(weir_chain *chain,
+                                                       int node,
+                                                       weir_records_fn fn,
+                                                       void *user);
 
 /* As before the first frame; buffers stay. */
 WEIR_API void weir_chain_reset(weir_chain *chain);

@@ -20,6 +20,7 @@
  *   engine.c   which group runs next; time, gaps, a segment's end
  *   push.c     push, pull, finish, reset, reports
  *   live.c     settings while running
+ *   records.c  events that units found: merged, in order, to who takes them
  *   state.c    state saved and restored
  *   run.c      source -> chain -> sinks, progress, checkpoints
  *   ends.c     what sources and sinks must be
@@ -51,6 +52,8 @@ typedef struct weiri_node {
     int inputs;
     bool holds; /* over a gap (S4) */
     int number;
+    weir_records_fn records_fn; /* NULL: nobody takes them */
+    void *records_user;
     struct weiri_node *next;
 } weiri_node;
 
@@ -82,6 +85,7 @@ typedef struct weiri_step {
     int output;             /* number of the output behind it, or -1 */
     int children;
     int number, group;
+    weiri_fraction ratio;    /* of its output to the chain's input, in frames; {0, 0}: does not fit */
     bool same;               /* one output frame for each input frame, at once */
     struct weiri_step *next; /* of its group */
     uint64_t settle_frames; /* of its input, at WEIRI_SETTLE_TOLERANCE */
@@ -91,10 +95,12 @@ typedef struct weiri_step {
     weir_spec *block_in[2], block_out[2]; /* [0] of all blocks but the last, [1] of the last */
     bool by_frame; /* one block of all channels, frames divided among threads */
     int blocks;    /* or threads, where by_frame */
+    size_t take_frames;  /* most that it consumes in one call of its group */
     size_t strip_frames; /* most that one call of its group makes of it */
     int strip;           /* where its output goes: 0, 1, or WEIRI_STRIP_NONE = the group's edge */
     uint64_t state_bytes[2]; /* of a block */
-    uint64_t constants_at, spare_at, state_at, missing_at; /* in the chain's buffer */
+    uint64_t records_room[2]; /* of a block */
+    uint64_t constants_at, spare_at, state_at, missing_at, records_at; /* in the chain's buffer */
 } weiri_step;
 
 /* Frames [outer x channels x inner] in bytes: where a block's channels are in them. */
@@ -111,7 +117,8 @@ typedef struct weiri_group {
     int output; /* number of the output behind it, or -1 */
     bool joins; /* several inputs */
     bool same;  /* each of its steps is one for one */
-    bool plain; /* and it is one step over all channels, on one thread */
+    bool plain; /* and it is one step over all channels, on one thread, without records */
+    bool finds; /* a step has records */
     bool alone; /* no other group follows its (only) input */
     uint64_t block_channels; /* of all blocks but the last */
     int blocks;
@@ -173,6 +180,8 @@ typedef struct weiri_plan {
     uint64_t work_at, work_bytes;    /* scratch: of all threads; of one */
     uint64_t strip1_at, scratch_at;  /* in it: the second buffer between steps, a unit's own */
     uint64_t pool_at;
+    uint64_t batch_at;
+    size_t batch_room; /* records; 0: there are none */
 } weiri_plan;
 
 /* ---- running ------------------------------------------------------------------------------------- */
@@ -180,6 +189,7 @@ typedef struct weiri_plan {
 typedef struct weiri_step_run {
     uint64_t consumed, produced; /* place: frames of this segment */
     uint64_t unfinished;         /* input frames dropped at ends of segments (S4, S9) */
+    bool told;                   /* the last call of this segment was made: for units with records */
     const void *constants, *spare;
     weiri_block *blocks;
 } weiri_step_run;
@@ -206,6 +216,8 @@ typedef struct weiri_running {
     weiri_step_run *steps;
     weiri_group_run *groups;
     weiri_edge input;
+    weir_record *batch; /* records in order; what was refused stays in it */
+    size_t batch_count;
     bool ending;  /* no more input frames in this segment: units output what is left */
     bool pending; /* the last call left frames between groups, or refused ones */
     weiri_ahead ahead; /* the message's next tile, or a part of it */
@@ -325,7 +337,8 @@ typedef struct weiri_delivery {
     unsigned char *rows; /* pull: the caller's buffer */
     size_t capacity, got;
     weir_message first; /* where the first row stands */
-    bool outside;       /* in the caller's mode, since the sink was called (S6) */
+    weiri_mode mode;    /* the caller's (S6) */
+    bool outside;       /* in it, since the sink was called */
 } weiri_delivery;
 
 /* Whether this message starts a new segment. */
@@ -347,6 +360,12 @@ void weiri_chain_forget(weir_chain *chain, bool gap);
 /* ends.c: whether a chain can call them: sizes, slots. WEIR_E_USAGE names what is wrong. */
 weir_err weiri_source_check(weir_source *source);
 weir_err weiri_sink_check(const weir_sink *sink);
+
+/* records.c: room for the records of a group's steps, once its calls and blocks are known. */
+void weiri_plan_records(weiri_plan *plan);
+/* What the last call of a group found, to who takes it. On an error the rest is kept. */
+weir_err weiri_chain_records_deliver(weir_chain *chain, int group, weiri_delivery *delivery);
+void weiri_chain_records_drop(weir_chain *chain);
 
 /* push.c: one read of the source into the input tile, in the caller's mode; and that tile put before the
  * groups. */

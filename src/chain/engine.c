@@ -210,6 +210,19 @@ static weir_err deliver(weir_chain *chain, int number, weiri_delivery *delivery)
     return err;
 }
 
+/* What has been output, and no group needs, goes. A join that has ended takes nothing more. */
+static void let_go(weir_chain *chain, int number)
+{
+    const weiri_group *group = &chain->plan->groups[number];
+    weiri_edge *edge = &chain->running->groups[number].edge;
+    if (group->children == 0) {
+        edge->first += edge->frames;
+        edge->frames = 0;
+    } else if (group->feeds_join && edge->frames > 0) {
+        release(chain, number);
+    }
+}
+
 static void into_rows(weir_chain *chain, int number, weiri_delivery *delivery, size_t produced)
 {
     const weiri_group_run *run = &chain->running->groups[number];
@@ -260,22 +273,19 @@ run_group(weir_chain *chain, int number, ready *r, weiri_delivery *delivery)
     for (int k = 0; k < group->inputs; k++) {
         take(chain, group, run, k, edge_before(chain, group, k), call.consumed);
     }
+    weir_err err = group->finds ? weiri_chain_records_deliver(chain, number, delivery) : WEIR_OK;
     if (pulled) {
         into_rows(chain, number, delivery, call.produced);
         run->edge.first += call.produced;
-        return WEIR_OK;
+        return err;
     }
     run->edge.frames += call.produced;
-    weir_err err = WEIR_OK;
     if (group->output >= 0 && call.produced > 0) {
         run->undelivered = call.produced;
-        err = deliver(chain, number, delivery);
+        err = err == WEIR_OK ? deliver(chain, number, delivery) : err;
     }
-    if (group->children == 0 && run->undelivered == 0) {
-        run->edge.first += run->edge.frames;
-        run->edge.frames = 0;
-    } else if (group->feeds_join && run->edge.frames > 0) {
-        release(chain, number); /* a join that has ended takes nothing more */
+    if (run->undelivered == 0) {
+        let_go(chain, number);
     }
     return err;
 }
@@ -285,15 +295,17 @@ static weir_err deliver_refused(weir_chain *chain, weiri_delivery *delivery)
 {
     for (int i = 0; i < chain->plan->group_count; i++) {
         weiri_group_run *run = &chain->running->groups[i];
+        weir_err err =
+            chain->plan->groups[i].finds ? weiri_chain_records_deliver(chain, i, delivery) : WEIR_OK;
+        if (err != WEIR_OK) {
+            return err;
+        }
         if (run->undelivered > 0) {
-            weir_err err = deliver(chain, i, delivery);
+            err = deliver(chain, i, delivery);
             if (err != WEIR_OK) {
                 return err;
             }
-            if (chain->plan->groups[i].children == 0) {
-                run->edge.first += run->edge.frames;
-                run->edge.frames = 0;
-            }
+            let_go(chain, i);
         }
     }
     return WEIR_OK;

@@ -265,6 +265,27 @@ static void lay_spare(layout *at)
     }
 }
 
+/* Of each block, and a batch in which they are put in order. */
+static void lay_records(layout *at)
+{
+    weiri_plan *plan = at->plan;
+    for (int i = 0; i < plan->step_count; i++) {
+        weiri_step *step = &plan->steps[i];
+        uint64_t from = at->bytes, blocks = (uint64_t)step->blocks;
+        if (step->unit.record_frames > 0) {
+            uint64_t last = step->records_room[blocks > 1 ? 1 : 0];
+            uint64_t room = times(step->records_room[0], blocks - 1) + last;
+            step->records_at = add_bytes(at, times(room, sizeof(weir_record)));
+            add_part(at, step->name, "events", from, NULL);
+        }
+    }
+    uint64_t from = at->bytes;
+    plan->batch_at = add_bytes(at, plan->batch_room * sizeof(weir_record));
+    if (plan->batch_room > 0) {
+        add_part(at, "in order", "events", from, NULL);
+    }
+}
+
 /* The edge is listed after the group's last unit, whose output it holds. */
 static void lay_edge(layout *at, weiri_group *group)
 {
@@ -353,7 +374,7 @@ static weir_err lay_files(layout *at)
 
 static weir_err lay_out(weir_chain *chain, weiri_plan *plan)
 {
-    uint64_t most = 2 * (uint64_t)plan->step_count + (uint64_t)plan->exit_count + 8;
+    uint64_t most = 3 * (uint64_t)plan->step_count + (uint64_t)plan->exit_count + 9;
     plan->parts = weiri_plan_get(chain, most, sizeof *plan->parts);
     plan->ranges = weiri_plan_get(chain, most, sizeof *plan->ranges);
     plan->writers_at = weiri_plan_get(chain, (uint64_t)plan->exit_count, sizeof(uint64_t));
@@ -368,6 +389,7 @@ static weir_err lay_out(weir_chain *chain, weiri_plan *plan)
             lay_edge(&at, &plan->groups[step->group]);
         }
     }
+    lay_records(&at);
     lay_spare(&at);
     lay_scratch(&at);
     weir_err err = lay_files(&at);
@@ -429,6 +451,7 @@ static weir_err plan_all(weir_chain *chain, weiri_plan *plan)
     err = choose_capacities(chain, plan);
     if (err == WEIR_OK) {
         err = weiri_plan_blocks(chain, plan);
+        weiri_plan_records(plan);
     }
     if (err == WEIR_OK) {
         err = lay_out(chain, plan);

@@ -36,7 +36,6 @@ weir_err weiri_chain_enter(weir_chain *chain, const char *call, bool with_source
 typedef struct outside {
     weir_sink_fn sink;
     void *user;
-    weiri_mode mode;
     weiri_delivery *delivery;
 } outside;
 
@@ -44,7 +43,7 @@ static weir_err call_outside(void *user, const weir_message *block)
 {
     outside *to = user;
     if (!to->delivery->outside) {
-        weiri_mode_leave(to->mode);
+        weiri_mode_leave(to->delivery->mode);
         to->delivery->outside = true;
     }
     return to->sink(to->user, block);
@@ -121,8 +120,8 @@ static weir_err push_to(weir_chain *chain, const weir_message *message, weiri_de
 {
     weiri_running *running = chain->running;
     running->consumed = 0;
-    if (message->frames == 0) {
-        return WEIR_OK; /* it starts nothing: it has no frame that could (S1) */
+    if (message->frames == 0) { /* it starts nothing: it has no frame that could (S1) */
+        return running->pending ? weiri_chain_drain(chain, delivery) : WEIR_OK;
     }
     if (weiri_chain_breaks(chain, message)) {
         weir_err err = weiri_chain_end_segment(chain, delivery);
@@ -138,21 +137,21 @@ static weir_err push_to(weir_chain *chain, const weir_message *message, weiri_de
 static weir_err
 with_sink(weir_chain *chain, const weir_message *message, weir_sink_fn sink, void *user)
 {
-    outside to = {.sink = sink, .user = user, .mode = weiri_mode_enter()};
+    outside to = {.sink = sink, .user = user};
     weiri_delivery delivery;
     to.delivery = &delivery;
-    chain->running->callers_mode = to.mode;
     delivery.sink = sink == NULL ? NULL : call_outside;
     delivery.user = &to;
     delivery.rows = NULL; /* nothing below is looked at without rows, but `got` */
     delivery.got = 0;
     delivery.outside = false;
+    delivery.mode = chain->running->callers_mode = weiri_mode_enter();
     chain->running->busy = true;
     weir_err err = message == NULL ? weiri_chain_end_segment(chain, &delivery)
                                    : push_to(chain, message, &delivery);
     chain->running->busy = false;
     if (!delivery.outside) {
-        weiri_mode_leave(to.mode);
+        weiri_mode_leave(delivery.mode);
     }
     return err;
 }
@@ -220,15 +219,15 @@ weir_err weir_chain_push_into(weir_chain *chain,
         return err;
     }
     weiri_mode mode = chain->running->callers_mode = weiri_mode_enter();
-    weiri_delivery delivery = {.rows = rows, .capacity = capacity};
+    weiri_delivery delivery = {.rows = rows, .capacity = capacity, .mode = mode};
     chain->running->busy = true;
     err = push_to(chain, message, &delivery);
     chain->running->busy = false;
     weiri_mode_leave(mode);
-    if (err == WEIR_OK) {
+    if (err == WEIR_OK || delivery.got > 0) {
         say_what_came(chain, &delivery, ret_block);
     }
-    return err;
+    return delivery.got > 0 ? WEIR_OK : err;
 }
 
 /* ---- pull ----------------------------------------------------------------------------------------- */
@@ -312,7 +311,7 @@ weir_err weir_chain_pull(weir_chain *chain, void *rows, size_t capacity, weir_me
         return err;
     }
     weiri_mode mode = chain->running->callers_mode = weiri_mode_enter();
-    weiri_delivery delivery = {.rows = rows, .capacity = capacity};
+    weiri_delivery delivery = {.rows = rows, .capacity = capacity, .mode = mode};
     chain->running->busy = true;
     err = pull_rows(chain, &delivery, mode);
     chain->running->busy = false;
@@ -342,6 +341,7 @@ void weir_chain_reset(weir_chain *chain)
         chain->running->groups[i].undelivered = 0;
     }
     chain->running->holding = false;
+    weiri_chain_records_drop(chain);
 }
 
 size_t weir_chain_node_count(const weir_chain *chain)

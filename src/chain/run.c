@@ -87,7 +87,7 @@ static weir_err one_tile(run *at, bool *ret_ended)
     if (err != WEIR_OK) {
         return err;
     }
-    weiri_delivery delivery = {.sink = to_sink, .user = at};
+    weiri_delivery delivery = {.sink = to_sink, .user = at, .mode = at->mode};
     *ret_ended = message.frames == 0;
     if (*ret_ended || weiri_chain_breaks(at->chain, &message)) {
         err = weiri_chain_end_segment(at->chain, &delivery);

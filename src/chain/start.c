@@ -72,6 +72,9 @@ static void place_block(weir_chain *chain, const weiri_step *step, int number)
         .columns = weir_spec_columns(step->block_in[shape]),
         .state = state,
         .missing = missing,
+        .records = {.list = (weir_record *)(void *)weiri_chain_memory(chain, step->records_at) +
+                            (uint64_t)number * step->records_room[0],
+                    .room = (size_t)step->records_room[shape]},
         .ahead = &chain->running->ahead,
     };
     memset(missing, 0, block->channels * sizeof *missing);
@@ -107,6 +110,8 @@ static void place(weir_chain *chain)
      * message, with half 165, with twice 171; without 198. */
     running->ahead_most = (size_t)weiri_l2_bytes() / 2;
     running->input = (weiri_edge){.data = NULL};
+    running->batch = (weir_record *)(void *)weiri_chain_memory(chain, plan->batch_at);
+    running->batch_count = 0;
     if (plan->source != NULL) {
         running->input.base = running->input.data = weiri_chain_memory(chain, plan->tile_at);
     }

@@ -60,6 +60,35 @@ static uint64_t hash_spec(uint64_t h, const weir_spec *spec)
     return h;
 }
 
+/* Bytes of a setting whose value is in the settings struct itself; 0: it is a text or list. */
+static size_t plain_bytes(const weir_setting *row)
+{
+    switch (row->type) {
+    case WEIR_SETTING_BOOL:
+        return sizeof(bool);
+    case WEIR_SETTING_ENUM:
+        return sizeof(int);
+    case WEIR_SETTING_INTEGER:
+        return sizeof(int64_t);
+    case WEIR_SETTING_NUMBER:
+    case WEIR_SETTING_QUANTITY:
+        return sizeof(double);
+    default:
+        return 0;
+    }
+}
+
+/* Of a step whose constants may be others than those it started with: the settings that may not. */
+static uint64_t hash_fixed_settings(uint64_t h, const weiri_node *node)
+{
+    for (const weir_setting *row = node->ops->info.settings; row->name != NULL; row++) {
+        if (!row->live) {
+            h = hash(h, (const unsigned char *)node->settings + row->offset, plain_bytes(row));
+        }
+    }
+    return h;
+}
+
 /* All that outputs follow from but input, state and live settings. */
 static uint64_t hash_chain(const weir_chain *chain)
 {
@@ -71,6 +100,8 @@ static uint64_t hash_chain(const weir_chain *chain)
         h = hash(h, step->parents, sizeof step->parents);
         h = hash(h, step->skip, sizeof step->skip);
         h = hash(h, &unit->due, sizeof unit->due);
+        h = hash(h, &unit->record_frames, sizeof unit->record_frames);
+        h = hash(h, &unit->record_delay, sizeof unit->record_delay);
         h = hash_spec(h, &step->out);
         for (size_t k = 0; k < unit->field_count; k++) {
             h = hash_text(h, unit->fields[k].name);
@@ -79,6 +110,8 @@ static uint64_t hash_chain(const weir_chain *chain)
         }
         if (!weiri_step_is_live(step)) {
             h = hash(h, chain->running->steps[i].constants, (size_t)unit->constant_bytes);
+        } else {
+            h = hash_fixed_settings(h, step->node);
         }
         bool holds = step->node != NULL && step->node->holds;
         h = hash(h, &holds, sizeof holds);
@@ -218,18 +251,22 @@ static void pass_step(walk *w, int number)
     }
 }
 
-/* What waits before a join. All other edges are empty between two calls. */
-static void pass_group(walk *w, int number)
+/* What a join has taken, and what waits before one. All other edges are empty between two calls. By step: which
+ * steps make a group is another matter in another chain. */
+static void pass_waiting(walk *w, const weiri_step *step)
 {
-    const weiri_group *group = &w->chain->plan->groups[number];
-    weiri_group_run *run = &w->chain->running->groups[number];
-    for (int k = 0; k < group->inputs; k++) {
+    const weiri_group *group = &w->chain->plan->groups[step->group];
+    weiri_group_run *run = &w->chain->running->groups[step->group];
+    for (int k = 0; step->inputs > 1 && k < step->inputs; k++) {
         pass(w, &run->taken[k], sizeof run->taken[k]);
+    }
+    if (!group->feeds_join || group->last != step) {
+        return;
     }
     uint64_t frames = run->edge.frames;
     pass(w, &run->edge.first, sizeof run->edge.first);
     pass(w, &frames, sizeof frames);
-    if (frames > group->capacity && !group->in_place) {
+    if (frames > group->capacity) {
         w->short_of = true;
         return;
     }
@@ -238,7 +275,7 @@ static void pass_group(walk *w, int number)
         run->edge.data = run->edge.base;
     }
     if (frames > 0) {
-        pass(w, run->edge.data, (size_t)frames * group->last->frame_bytes);
+        pass(w, run->edge.data, (size_t)frames * step->frame_bytes);
     }
 }
 
@@ -249,9 +286,7 @@ static void pass_settings(walk *w, const weiri_node *node, void *settings)
          row++) {
         unsigned char *field = (unsigned char *)settings + row->offset;
         if (row->live) {
-            pass(w, field, row->type == WEIR_SETTING_BOOL   ? sizeof(bool)
-                           : row->type == WEIR_SETTING_ENUM ? sizeof(int)
-                                                            : sizeof(double));
+            pass(w, field, plain_bytes(row));
         }
     }
 }
@@ -276,10 +311,8 @@ static void pass_state(walk *w)
     for (int i = 0; i < w->chain->plan->step_count; i++) {
         pass_step(w, i);
     }
-    for (int i = 0; i < w->chain->plan->group_count; i++) {
-        if (w->chain->plan->groups[i].feeds_join || w->chain->plan->groups[i].joins) {
-            pass_group(w, i);
-        }
+    for (int i = 0; i < w->chain->plan->step_count; i++) {
+        pass_waiting(w, &w->chain->plan->steps[i]);
     }
 }
 
@@ -405,7 +438,7 @@ static void place_groups(weir_chain *chain)
         if (!group->joins) {
             run->taken[0] = chain->running->steps[group->first->number].consumed;
         }
-        if (!group->feeds_join && !group->joins) {
+        if (!group->feeds_join) {
             run->edge.first = chain->running->steps[group->last->number].produced;
         }
     }

@@ -39,7 +39,8 @@ static const weir_plan *plan(weir_chain *chain)
 static void check_refused(const char *text, const char *start, const char *part)
 {
     weir_chain *chain = NULL;
-    assert_int_equal(weir_config_parse(text, strlen(text), "c.yaml", NULL, &chain), WEIR_E_CHAIN);
+    if (weir_config_parse(text, strlen(text), "c.yaml", NULL, &chain) != WEIR_E_CHAIN)
+        fail_msg("not refused as a chain: %s", text);
     assert_null(chain);
     const char *detail = weir_err_detail();
     if (strncmp(detail, start, strlen(start)) != 0 || strstr(detail, part) == NULL)
@@ -283,7 +284,7 @@ static void mistakes_are_one_line_with_a_place(void **state)
         {"- split: {a: [], b: []}\n- add: {inputs: [a, b], x: 1}\n",
          "c.yaml:2:25: add: x: ", "no such setting"},
         {"- split: {a: [], b: []}\n- add: 3\n", "c.yaml:2:3: add: ", "a map is allowed"},
-        {"- split:\n    a: [{split: {c: [], d: [log]}}]\n    b: []\n- add\n",
+        {"- split:\n    a: [{split: {c: [abs], d: [log]}}]\n    b: []\n- add\n",
          "c.yaml:2:5: a: ", "cannot be joined"},
         {"- split: {a: [abs], difference: [], b: [log]}\n- difference: {inputs: [a, b]}\n",
          "c.yaml:2:3: output difference: ", "already"},
@@ -300,24 +301,15 @@ static void mistakes_are_one_line_with_a_place(void **state)
         check_refused(cases[i].text, cases[i].start, cases[i].part);
 }
 
-/* Mistakes that only the input shows. */
-static void mistakes_in_a_plan_have_their_place(void **state)
+static void a_cutoff_above_half_the_rate_has_its_place(void **state)
 {
     (void)state;
-    static const char *const cases[][2] = {
-        {"- abs\n- butterworth:\n    order: 4\n    cutoff: 20 kHz\n",
-         "c.yaml:4:5: butterworth: cutoff: "},
-        {"- split: {a: [], b: []}\n- difference: {inputs: [a, b, a]}\n",
-         "c.yaml:2:3: difference: inputs: 2 are needed, 3 given"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        weir_chain *chain = parse(cases[i][0], NULL);
-        weir_spec spec = weir_spec_make(WEIR_F32, 30000, 4, NULL, NULL);
-        const weir_plan *planned = NULL;
-        assert_int_equal(weir_chain_plan(chain, &spec, &planned), WEIR_E_CHAIN);
-        assert_true(strncmp(weir_err_detail(), cases[i][1], strlen(cases[i][1])) == 0);
-        weir_chain_destroy(chain);
-    }
+    weir_chain *chain = parse("- abs\n- butterworth:\n    order: 4\n    cutoff: 20 kHz\n", NULL);
+    weir_spec spec = weir_spec_make(WEIR_F32, 30000, 4, NULL, NULL);
+    const weir_plan *planned = NULL;
+    assert_int_equal(weir_chain_plan(chain, &spec, &planned), WEIR_E_CHAIN);
+    assert_true(strncmp(weir_err_detail(), "c.yaml:4:5: butterworth: cutoff: ", 33) == 0);
+    weir_chain_destroy(chain);
 }
 
 static void files_are_read_or_named(void **state)
@@ -351,7 +343,7 @@ int main(void)
         cmocka_unit_test(a_flag_goes_before_the_file),
         cmocka_unit_test(limits_take_numbers_and_quantities),
         cmocka_unit_test(mistakes_are_one_line_with_a_place),
-        cmocka_unit_test(mistakes_in_a_plan_have_their_place),
+        cmocka_unit_test(a_cutoff_above_half_the_rate_has_its_place),
         cmocka_unit_test(files_are_read_or_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
  * sidefile_test.c: what an output's side file says comes back whole: any number of segments and channels, where
  * an unfinished output stopped; and a new output takes the place of nothing that is somebody's.
  */
+#include "have_hdf5.h"
 #include "recordings.h"
 
 #include <fcntl.h>
@@ -370,6 +371,7 @@ static void damaged(void **state)
 
 int main(void)
 {
+    use_hdf5_helper();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_segment),       cmocka_unit_test(many_channels),
         cmocka_unit_test(part_without_labels), cmocka_unit_test(unfinished_is_said),

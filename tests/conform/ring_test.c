@@ -198,9 +198,9 @@ static weir_chain *make_chain(const fixture *at, const weir_spec *spec)
     const weir_plan *plan = NULL;
     int node = 0;
     test_ok(weir_chain_create(&options, &chain));
-    if (at->info->flags & WEIR_UNIT_JOINS) { /* of the input and its magnitude */
+    if (at->info->flags & WEIR_UNIT_JOINS) {
         int parents[2] = {WEIR_CHAIN_INPUT, 0};
-        test_ok(weir_chain_add(chain, WEIR_CHAIN_INPUT, "abs", NULL, 0, NULL, &parents[1]));
+        test_ok(test_add_second(chain, spec, &parents[1]));
         test_ok(weir_chain_join(chain, parents, 2, at->info->name, settings, count, NULL, &node));
     } else {
         test_ok(

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * hdf5_order.c: the order in which a flush of libhdf5 reaches the file. libhdf5 writes its index, headers and
+ * order.c: the order in which a flush of libhdf5 reaches the file. libhdf5 writes its index, headers and
  * superblock as they come, and whoever kills the process in between leaves a file that points to what is not
  * there. Here what a flush writes over is held back until it is complete, and then goes out so that the file
  * can be read after every single write: new blocks at once, then the superblock (how far the file reaches), the
  * index from its root down (a parent that knows of a new child before the old child gives up its half), other
  * blocks, and the headers last (how many rows there are). Rows themselves go straight to new places.
  */
-#include "recording/hdf5_file.h"
+#include "recording/hdf5/driver.h"
 
 #ifdef WEIRI_HDF5
 #include <string.h>
