@@ -697,8 +697,9 @@ static void save_and_restore(drive *d)
     free(again);
     free(blob);
     for (size_t i = 0; i < weir_chain_node_count(chain); i++) {
-        weir_unit_report a = weir_chain_node_report(chain, i);
-        weir_unit_report b = weir_chain_node_report(d->chain, i);
+        weir_unit_report a = {.report_size = sizeof a}, b = {.report_size = sizeof b};
+        test_ok(weir_chain_node_report(chain, i, &a));
+        test_ok(weir_chain_node_report(d->chain, i, &b));
         assert_int_equal(a.unfinished_frames, b.unfinished_frames);
         assert_int_equal(a.missing_total, b.missing_total);
     }
