@@ -243,6 +243,10 @@ extern const struct argp run_argp, plan_argp; /* their input: cli_job */
 cli_job *cli_job_create(void);
 /* Chain, recording, sinks, plan: 0, or the exit status after a line was said. */
 int cli_job_open(cli_job *job);
+
+/* After planning without -o: plans again, as with `-o path`; nothing is written. The plan's bytes, or 0 where that
+ * format does not suit. job->plan is then the new one. */
+uint64_t cli_job_plan_output(cli_job *job, const char *path);
 /* Closes the outputs of a run that did not end: output_files are then what is kept of them, NAME.part or NULL. */
 void cli_job_stop(cli_job *job);
 void cli_job_destroy(cli_job *job);

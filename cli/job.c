@@ -350,3 +350,17 @@ int cli_job_open(cli_job *job)
         return cli_fail_weir(err);
     return job->plan->fits ? cli_records_begin(&job->records, job->chain, job->force) : 0;
 }
+
+uint64_t cli_job_plan_output(cli_job *job, const char *path)
+{
+    weir_output_options options = weir_output_options_default();
+    options.cache = weir_chain_cache(job->chain);
+    options.force = true;
+    weir_err err = WEIR_OK;
+    for (size_t i = 0; err == WEIR_OK && i < job->output_count; i++)
+        err = weir_recording_create(path, &options, &job->sinks[i]);
+    if (err == WEIR_OK)
+        err =
+            weir_chain_plan_run(job->chain, job->source, job->sinks, job->output_count, &job->plan);
+    return err == WEIR_OK ? job->plan->total_bytes : 0;
+}

@@ -390,8 +390,11 @@ static void make_events(graph *g)
         int at = (int)below(g, (uint64_t)g->count);
         if (g->nodes[at].live != NULL) {
             size_t segment = (size_t)below(g, g->segment_count);
-            g->events[g->event_count++] =
-                (event){segment, (size_t)below(g, g->segments[segment]), at, (int)below(g, 2)};
+            /* Not between two segments: a gap, unlike weir_chain_finish, ends the one before after that. */
+            size_t frame = (size_t)below(g, g->segments[segment]);
+            if (frame > 0 || segment == 0) {
+                g->events[g->event_count++] = (event){segment, frame, at, (int)below(g, 2)};
+            }
         }
     }
 }
