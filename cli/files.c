@@ -140,6 +140,8 @@ static bool is_device(const char *path)
 int cli_write_check(const char *path, bool force)
 {
     struct stat status;
+    if (*path == '\0')
+        return cli_fail(2, "an output needs a name; found an empty one");
     if (is_device(path))
         return 0;
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * convert.c: from values as they lie in a file to rows of a tile: byte order, 24 bits, physical scale.
+ * convert.c: from values as they lie in a file to rows of a tile: byte order, widths, physical scale.
  */
 #include <math.h>
 #include <string.h>
@@ -35,23 +35,24 @@ static bool swapped(weiri_stored stored)
 
 bool weiri_stored_is(weiri_stored stored, weir_dtype dtype)
 {
-    return weiri_stored_dtype(stored) == dtype && stored.coding != WEIRI_CODING_I24 &&
-           !swapped(stored);
+    bool whole_64 = stored.coding == WEIRI_CODING_I64 || stored.coding == WEIRI_CODING_U64;
+    return weiri_stored_dtype(stored) == dtype && !whole_64 &&
+           coding_bytes[stored.coding] == weir_dtype_bytes(dtype) && !swapped(stored);
 }
 
 weir_err weiri_stored_parse(const char *text, weiri_stored *ret_stored)
 {
+    /* By weir's names, of which a number counts bits, and NumPy's, of which it counts bytes. */
     static const struct {
-        const char *name;
+        const char *names[3];
         weiri_coding coding;
-    } names[] = {
-        {"u1", WEIRI_CODING_U8},     {"u2", WEIRI_CODING_U16},      {"i2", WEIRI_CODING_I16},
-        {"i3", WEIRI_CODING_I24},    {"i4", WEIRI_CODING_I32},      {"f4", WEIRI_CODING_F32},
-        {"f8", WEIRI_CODING_F64},    {"u8", WEIRI_CODING_U8},       {"u16", WEIRI_CODING_U16},
-        {"i16", WEIRI_CODING_I16},   {"i24", WEIRI_CODING_I24},     {"i32", WEIRI_CODING_I32},
-        {"f32", WEIRI_CODING_F32},   {"f64", WEIRI_CODING_F64},     {"uint8", WEIRI_CODING_U8},
-        {"int24", WEIRI_CODING_I24}, {"uint16", WEIRI_CODING_U16},  {"int16", WEIRI_CODING_I16},
-        {"int32", WEIRI_CODING_I32}, {"float32", WEIRI_CODING_F32}, {"float64", WEIRI_CODING_F64},
+    } codings[] = {
+        {{"u8", "u1", "uint8"}, WEIRI_CODING_U8},     {{"u16", "u2", "uint16"}, WEIRI_CODING_U16},
+        {{"u32", "u4", "uint32"}, WEIRI_CODING_U32},  {{"u64", "uint64"}, WEIRI_CODING_U64},
+        {{"i8", "i1", "int8"}, WEIRI_CODING_I8},      {{"i16", "i2", "int16"}, WEIRI_CODING_I16},
+        {{"i24", "i3", "int24"}, WEIRI_CODING_I24},   {{"i32", "i4", "int32"}, WEIRI_CODING_I32},
+        {{"i64", "int64"}, WEIRI_CODING_I64},         {{"f16", "f2", "float16"}, WEIRI_CODING_F16},
+        {{"f32", "f4", "float32"}, WEIRI_CODING_F32}, {{"f64", "f8", "float64"}, WEIRI_CODING_F64},
     };
     weiri_stored stored = {.big_endian = HOST_BIG};
     const char *name = text;
@@ -61,27 +62,42 @@ weir_err weiri_stored_parse(const char *text, weiri_stored *ret_stored)
     } else if (*name == '=' || *name == '|') {
         name++;
     }
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        /* numpy's u8 is 64 bits wide, ours 8: behind a byte order it is numpy's. */
-        bool numpys = name != text && strcmp(name, "u8") == 0;
-        if (!numpys && weiri_equal_blind(name, names[i].name)) {
-            stored.coding = names[i].coding;
-            *ret_stored = stored;
-            return WEIR_OK;
+    /* "u8" and "i8" are both: behind a mark of the byte order they are NumPy's, of 8 bytes. */
+    bool numpys = name != text && (strcmp(name, "u8") == 0 || strcmp(name, "i8") == 0);
+    stored.coding = numpys && *name == 'u' ? WEIRI_CODING_U64 : WEIRI_CODING_I64;
+    bool known = numpys;
+    for (size_t i = 0; !known && i < sizeof codings / sizeof *codings; i++) {
+        for (size_t k = 0; k < 3 && codings[i].names[k]; k++) {
+            known = known || weiri_equal_blind(name, codings[i].names[k]);
         }
+        stored.coding = codings[i].coding;
     }
-    return weiri_fail(WEIR_E_USAGE,
-                      "dtype %.40s: not read; there are u8 u16 i16 i24 i32 f32 f64, with < or > "
-                      "before them for the byte order",
-                      text);
+    if (!known) {
+        return weiri_fail(WEIR_E_USAGE,
+                          "dtype %.40s: not read; there are u8 u16 u32 u64 i8 i16 i24 i32 i64 f16 "
+                          "f32 f64, with < or > before them for the byte order",
+                          text);
+    }
+    *ret_stored = stored;
+    return WEIR_OK;
 }
 
 bool weiri_scale_fits_f32(const weiri_scale *scale, weiri_stored stored)
 {
-    static const double low[] = {0, 0, -32768, -8388608, -2147483648.0, 0, 0};
-    static const double high[] = {255, 65535, 32767, 8388607, 2147483647.0, 0, 0};
-    if (stored.coding == WEIRI_CODING_F32 || stored.coding == WEIRI_CODING_F64) {
-        return false;
+    static const double low[WEIRI_CODINGS] = {
+        [WEIRI_CODING_I8] = -128,      [WEIRI_CODING_I16] = -32768,
+        [WEIRI_CODING_I24] = -8388608, [WEIRI_CODING_I32] = -2147483648.0,
+        [WEIRI_CODING_I64] = -0x1p63,
+    };
+    static const double high[WEIRI_CODINGS] = {
+        [WEIRI_CODING_U8] = 255,          [WEIRI_CODING_I8] = 127,
+        [WEIRI_CODING_U16] = 65535,       [WEIRI_CODING_I16] = 32767,
+        [WEIRI_CODING_I24] = 8388607,     [WEIRI_CODING_U32] = 4294967295.0,
+        [WEIRI_CODING_I32] = 2147483647., [WEIRI_CODING_U64] = 0x1p64,
+        [WEIRI_CODING_I64] = 0x1p63,
+    };
+    if (high[stored.coding] == 0) {
+        return false; /* floats */
     }
     double step = fabs(scale->numer / scale->denom);
     double most = 0;
@@ -108,6 +124,12 @@ static inline uint8_t load_U8(const unsigned char *from, bool swap)
 {
     (void)swap;
     return *from;
+}
+
+static inline int8_t load_I8(const unsigned char *from, bool swap)
+{
+    (void)swap;
+    return (int8_t)*from;
 }
 
 static inline uint16_t load_U16(const unsigned char *from, bool swap)
@@ -143,6 +165,23 @@ static inline int32_t load_I32(const unsigned char *from, bool swap)
     return (int32_t)load_bits32(from, swap);
 }
 
+static inline uint32_t load_U32(const unsigned char *from, bool swap)
+{
+    return load_bits32(from, swap);
+}
+
+/* IEEE 754 half precision: 1 sign, 5 exponent, 10 fraction bits; those without exponent are fraction * 2^-24. */
+static inline float load_F16(const unsigned char *from, bool swap)
+{
+    uint32_t half = load_U16(from, swap), exponent = half >> 10 & 31, fraction = half & 1023;
+    float value = (float)fraction * 0x1p-24f;
+    uint32_t bits = (exponent == 31 ? 255 : exponent + 112) << 23 | fraction << 13;
+    if (exponent > 0) {
+        memcpy(&value, &bits, sizeof value);
+    }
+    return half >> 15 ? -value : value;
+}
+
 static inline float load_F32(const unsigned char *from, bool swap)
 {
     uint32_t bits = load_bits32(from, swap);
@@ -151,11 +190,21 @@ static inline float load_F32(const unsigned char *from, bool swap)
     return value;
 }
 
-static inline double load_F64(const unsigned char *from, bool swap)
+static inline uint64_t load_U64(const unsigned char *from, bool swap)
 {
     uint64_t bits;
     memcpy(&bits, from, sizeof bits);
-    bits = swap ? __builtin_bswap64(bits) : bits;
+    return swap ? __builtin_bswap64(bits) : bits;
+}
+
+static inline int64_t load_I64(const unsigned char *from, bool swap)
+{
+    return (int64_t)load_U64(from, swap);
+}
+
+static inline double load_F64(const unsigned char *from, bool swap)
+{
+    uint64_t bits = load_U64(from, swap);
     double value;
     memcpy(&value, &bits, sizeof value);
     return value;
@@ -216,6 +265,11 @@ static inline double load_F64(const unsigned char *from, bool swap)
 #define OWN_I32(load, width, swap) LOOP(load, width, int32_t, swap)
 #define OWN_F32(load, width, swap) (void)0 /* F32 and F64 are handled above */
 #define OWN_F64(load, width, swap) (void)0
+#define OWN_I8(load, width, swap)  LOOP(load, width, int16_t, swap)
+#define OWN_U32(load, width, swap) (void)0 /* their counts are F64, those of F16 F32 */
+#define OWN_I64(load, width, swap) (void)0
+#define OWN_U64(load, width, swap) (void)0
+#define OWN_F16(load, width, swap) (void)0
 WEIRI_CODING_LIST(CODING_LOOP)
 
 void weiri_convert(const weiri_run *run, size_t count)

@@ -37,6 +37,17 @@ static double decode(weiri_stored stored, const unsigned char *from)
     case WEIRI_CODING_F64:
         memcpy(&f64, &bits, 8);
         return f64;
+    case WEIRI_CODING_I8:
+        return (int8_t)bits;
+    case WEIRI_CODING_U32:
+    case WEIRI_CODING_U64:
+        return (double)bits;
+    case WEIRI_CODING_I64:
+        return (double)(int64_t)bits;
+    case WEIRI_CODING_F16:
+        /* Those without an exponent, infinities and NaN are in halves(). */
+        return ldexp(1024 + (double)(bits & 1023), (int)(bits >> 10 & 31) - 25) *
+               (bits >> 15 ? -1 : 1);
     case WEIRI_CODINGS:
         break;
     }
@@ -91,7 +102,10 @@ static void every_coding(void **state)
             for (size_t i = 0; i < sizeof from; i++) {
                 /* Exponents of real values: no NaN, whose bits need not survive arithmetic. */
                 from[i] = (unsigned char)(testing_random(&seed) >> 33);
-                from[i] = stored.coding >= WEIRI_CODING_F32 ? (from[i] & 0x3f) : from[i];
+                bool is_float = stored.coding == WEIRI_CODING_F32 ||
+                                stored.coding == WEIRI_CODING_F64 ||
+                                stored.coding == WEIRI_CODING_F16;
+                from[i] = is_float ? (from[i] & 0x3f) | 4 : from[i];
             }
             size_t to_step = dense_to ? 1 : STEP;
             for (size_t i = 0; i < COUNT; i++) {
@@ -144,8 +158,54 @@ static void f32_keeps_counts_distinct(void **state)
     assert_true(weiri_scale_fits_f32(&plain, stored));
     stored.coding = WEIRI_CODING_I24;
     assert_true(weiri_scale_fits_f32(&plain, stored));
-    stored.coding = WEIRI_CODING_I32;
-    assert_false(weiri_scale_fits_f32(&plain, stored));
+    stored.coding = WEIRI_CODING_I8;
+    assert_true(weiri_scale_fits_f32(&plain, stored));
+    static const weiri_coding wide[] = {WEIRI_CODING_I32, WEIRI_CODING_U32, WEIRI_CODING_I64,
+                                        WEIRI_CODING_U64, WEIRI_CODING_F32, WEIRI_CODING_F64};
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
+        stored.coding = wide[i];
+        assert_false(weiri_scale_fits_f32(&plain, stored));
+    }
+}
+
+/* Half precision: values of IEEE 754 known by their bits. */
+static void halves(void **state)
+{
+    (void)state;
+    static const struct {
+        uint16_t bits;
+        float value;
+    } cases[] = {
+        {0x0000, 0},           {0x0001, 0x1p-24f}, {0x03ff, 0x3ffp-24f}, {0x0400, 0x1p-14f},
+        {0x3555, 0x1.554p-2f}, {0x3c00, 1},        {0xc000, -2},         {0x7bff, 65504},
+        {0xfbff, -65504},      {0x7c00, INFINITY}, {0xfc00, -INFINITY},  {0x8001, -0x1p-24f},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned char bytes[2] = {(unsigned char)cases[i].bits,
+                                  (unsigned char)(cases[i].bits >> 8)};
+        float value = 0;
+        weiri_run run = {.stored = {.coding = WEIRI_CODING_F16},
+                         .from = bytes,
+                         .from_step = 2,
+                         .dtype = WEIR_F32,
+                         .to = &value,
+                         .to_step = 1};
+        weiri_convert(&run, 1);
+        assert_true(value == cases[i].value);
+    }
+    unsigned char nan[2] = {0x00, 0x7e}, negative_zero[2] = {0x00, 0x80};
+    float value = 0;
+    weiri_run run = {.stored = {.coding = WEIRI_CODING_F16},
+                     .from = nan,
+                     .from_step = 2,
+                     .dtype = WEIR_F32,
+                     .to = &value,
+                     .to_step = 1};
+    weiri_convert(&run, 1);
+    assert_true(isnan(value));
+    run.from = negative_zero;
+    weiri_convert(&run, 1);
+    assert_true(value == 0 && signbit(value));
 }
 
 static void names(void **state)
@@ -159,7 +219,10 @@ static void names(void **state)
                 {">i16", WEIRI_CODING_I16, 1},     {"int16", WEIRI_CODING_I16, -1},
                 {">float64", WEIRI_CODING_F64, 1}, {"u8", WEIRI_CODING_U8, -1},
                 {"|u1", WEIRI_CODING_U8, -1},      {"<i24", WEIRI_CODING_I24, 0},
-                {"F32", WEIRI_CODING_F32, -1}};
+                {"F32", WEIRI_CODING_F32, -1},     {"i8", WEIRI_CODING_I8, -1},
+                {"<i8", WEIRI_CODING_I64, 0},      {">u8", WEIRI_CODING_U64, 1},
+                {"|i1", WEIRI_CODING_I8, -1},      {"f16", WEIRI_CODING_F16, -1},
+                {"u64", WEIRI_CODING_U64, -1},     {"<u4", WEIRI_CODING_U32, 0}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         weiri_stored stored;
         assert_ok(weiri_stored_parse(good[i].text, &stored));
@@ -168,7 +231,7 @@ static void names(void **state)
             assert_int_equal(stored.big_endian, good[i].big);
         }
     }
-    static const char *const bad[] = {"", "<", "i64", "<u8", "complex64", "i16 ", "<<i2", "f16"};
+    static const char *const bad[] = {"", "<", "i128", "<u9", "complex64", "i16 ", "<<i2", "b1"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         weiri_stored stored;
         assert_int_equal(weiri_stored_parse(bad[i], &stored), WEIR_E_USAGE);
@@ -180,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_coding),
         cmocka_unit_test(f32_keeps_counts_distinct),
+        cmocka_unit_test(halves),
         cmocka_unit_test(names),
     };
     return cmocka_run_group_tests_name("convert", tests, NULL, NULL);

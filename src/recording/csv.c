@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * csv.c: columns of text, in: one row a frame, fields apart by comma, semicolon, tab or blanks. A first row
- * that is not all numbers holds labels; lines that begin with # before it may state rate, labels and date;
- * a column named time is no channel: its gaps make segments (csv_rows.c). Writing is in csv_write.c.
+ * that is not all numbers holds labels; lines that begin with # or % before it may state rate, labels and date;
+ * a column of times is no channel: its gaps make segments (csv_rows.c). Writing is in csv_write.c.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,9 +17,18 @@
 typedef struct preamble {
     double rate_hz;
     char labels[MAX_COMMENT];
+    bool no_time; /* no column is one of times, whatever its label is */
 } preamble;
 
-/* "Sampling Rate (Hz):= 1000.00", "labels: a,b". */
+static void trim_end(char *text, const char *without)
+{
+    size_t length = strlen(text);
+    while (length > 0 && strchr(without, text[length - 1])) {
+        text[--length] = 0;
+    }
+}
+
+/* "Sampling Rate (Hz):= 1000.00", "%Sample Rate = 250.0 Hz", "labels: a,b". */
 static weir_err read_comment(weiri_reader *reader, char *text, preamble *ret)
 {
     char *mark = strpbrk(text, ":=");
@@ -27,22 +37,23 @@ static weir_err read_comment(weiri_reader *reader, char *text, preamble *ret)
     }
     char *value = mark + strspn(mark, ":= \t");
     *mark = 0;
-    while (*text == '#' || *text == ' ' || *text == '\t') {
-        text++;
-    }
-    size_t length = strlen(text);
-    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t')) {
-        text[--length] = 0;
-    }
+    text += strspn(text, "#% \t");
+    trim_end(text, " \t");
     static const char *const rates[] = {
-        "sampling rate (hz)", "sampling rate", "sampling_rate", "rate", "rate_hz", "fs"};
+        "sampling rate (hz)", "sampling rate",      "sampling_rate", "sample rate (hz)",
+        "sample rate",        "sample_rate",        "rate",          "rate_hz",
+        "sampling frequency", "sampling_frequency", "sfreq",         "fs"};
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
-        const char *end = NULL;
         double rate = 0;
-        if (weiri_equal_blind(text, rates[i]) && weiri_number_read(value, &end, &rate) &&
-            rate > 0) {
-            ret->rate_hz = rate;
+        if (weiri_equal_blind(text, rates[i])) {
+            trim_end(value, " \t\r,;"); /* a spreadsheet fills up with separators */
+            if (weir_quantity_parse(value, WEIR_FREQUENCY, &rate) == WEIR_OK && rate > 0) {
+                ret->rate_hz = rate;
+            }
         }
+    }
+    if (weiri_equal_blind(text, WEIRI_CSV_NO_TIME)) {
+        ret->no_time = strncmp(value, "none", 4) == 0;
     }
     if (weiri_equal_blind(text, "labels")) {
         snprintf(ret->labels, sizeof ret->labels, "%s", value);
@@ -60,14 +71,15 @@ static weir_err take_comments(weiri_reader *reader, csv *in, preamble *ret)
         bool any = false;
         int byte = 0;
         weir_err err = weiri_csv_next_line(reader, in, &any);
-        if (err != WEIR_OK || !any || in->window[in->at] != '#') {
+        if (err != WEIR_OK || !any || strchr("#%", in->window[in->at]) == NULL) {
             return err;
         }
         char text[MAX_COMMENT];
         size_t used = 0;
-        while ((err = weiri_csv_peek(reader, in, &byte)) == WEIR_OK && byte >= 0 && byte != '\n') {
+        while ((err = weiri_csv_peek(reader, in, &byte)) == WEIR_OK && byte >= 0 &&
+               byte != in->line_end) {
             if (used < sizeof text - 1) {
-                text[used++] = byte == '\r' || byte == 0 ? ' ' : (char)byte;
+                text[used++] = byte == '\r' ? ' ' : (char)byte;
             }
             in->at++;
         }
@@ -85,7 +97,7 @@ static weir_err take_comments(weiri_reader *reader, csv *in, preamble *ret)
 static char find_separator(const csv *in)
 {
     bool quoted = false, comma = false, semicolon = false;
-    for (size_t i = in->at; i < in->filled && in->window[i] != '\n'; i++) {
+    for (size_t i = in->at; i < in->filled && in->window[i] != in->line_end; i++) {
         char byte = (char)in->window[i];
         quoted = quoted != (byte == '"');
         if (byte == '\t' && !quoted) {
@@ -97,30 +109,83 @@ static char find_separator(const csv *in)
     return semicolon ? ';' : comma ? ',' : ' ';
 }
 
-/* Counts the first line's fields and says whether it holds labels; in a second pass it keeps them. */
-static weir_err take_first(weiri_reader *reader, csv *in, weiri_channel *channels, bool *ret_labels)
+/* What a line holds. */
+typedef struct line_fields {
+    uint64_t count;
+    bool labels;  /* one of them at least is no number */
+    bool quoted;  /* some are in quotes */
+    char odd[24]; /* a number that is no plain label such as 1, 2, 3, or "" */
+} line_fields;
+
+/* Takes a line; its fields are kept as labels where channels is not NULL. */
+static weir_err take_line(weiri_reader *reader, csv *in, weiri_channel *channels, line_fields *ret)
 {
     ending ended = END_FIELD;
-    uint64_t count = 0;
-    for (; ended == END_FIELD; count++) {
+    *ret = (line_fields){0};
+    for (; ended == END_FIELD; ret->count++) {
         weir_err err = weiri_csv_take_field(reader, in, &ended);
         if (err == WEIR_OK) {
             err = weiri_csv_past_blanks(reader, in, &ended);
         }
-        if (err == WEIR_OK && count == WEIRI_MAX_CHANNELS) {
-            err = weiri_csv_wrong(reader, in, "more than 1048576 fields", "at most so many");
+        if (err == WEIR_OK && ret->count == WEIRI_CSV_COLUMNS) {
+            err = weiri_csv_wrong(reader, in, "more than 65536 fields",
+                                  "at most so many: columns are channels and rows frames; is the "
+                                  "table transposed?");
         }
-        double number = 0;
-        *ret_labels = *ret_labels || !weiri_csv_number_of(in, &number);
+        double number = NAN;
+        bool is_number = weiri_csv_number(in->field, &number);
+        ret->labels = ret->labels || !is_number;
+        ret->quoted = ret->quoted || in->quoted;
+        bool written = is_number || weiri_csv_decimal_comma(in->field, &number);
+        if (written && !in->quoted && isfinite(number) && (number < 0 || number != floor(number))) {
+            snprintf(ret->odd, sizeof ret->odd, "%.20s", in->field);
+        }
         if (err == WEIR_OK && channels) {
-            err = weiri_reader_text(reader, in->field, in->field_bytes, &channels[count].label);
+            err =
+                weiri_reader_text(reader, in->field, in->field_bytes, &channels[ret->count].label);
         }
         if (err != WEIR_OK) {
             return err;
         }
     }
-    in->columns = count;
     return WEIR_OK;
+}
+
+/* What the first line is: labels, unless all of it are numbers. Numbers in quotes are labels as well where the next
+ * row has no quotes: weir writes them so. */
+static weir_err judge_first(weiri_reader *reader, csv *in, bool *ret_labels)
+{
+    uint64_t first = in->offset + in->at, line = in->line;
+    line_fields fields;
+    weir_err err = take_line(reader, in, NULL, &fields);
+    in->columns = fields.count;
+    if (err == WEIR_OK && !fields.labels && fields.quoted) {
+        bool any = false;
+        line_fields next = {0};
+        err = weiri_csv_go_to(reader, in, first, line);
+        if (err == WEIR_OK) {
+            err = weiri_csv_hold_lines(reader, in, 2);
+        }
+        if (err == WEIR_OK) {
+            err = take_line(reader, in, NULL, &next);
+        }
+        if (err == WEIR_OK) {
+            err = weiri_csv_next_line(reader, in, &any);
+        }
+        if (err == WEIR_OK && any) {
+            err = take_line(reader, in, NULL, &next);
+        }
+        fields.labels = !any || !next.quoted;
+    }
+    if (err == WEIR_OK && fields.labels && *fields.odd) {
+        in->odd_labels = line;
+        weiri_notice(&reader->notices,
+                     "line %llu is taken for labels, although it holds \"%s\"; if it is a row of "
+                     "data, write a line of labels before it",
+                     (unsigned long long)line, fields.odd);
+    }
+    *ret_labels = fields.labels;
+    return err == WEIR_OK ? weiri_csv_go_to(reader, in, first, line) : err;
 }
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
@@ -136,7 +201,7 @@ static weir_err make_channels(weiri_reader *reader, csv *in, const preamble *sai
         reader->channels[i] = (weiri_channel){.label = "", .unit = ""};
     }
     if (labels) {
-        return take_first(reader, in, reader->channels, &(bool){false});
+        return take_line(reader, in, reader->channels, &(line_fields){0});
     }
     const char *at = said->labels;
     for (uint64_t i = 0; err == WEIR_OK && i < in->columns && *at; i++) {
@@ -149,10 +214,8 @@ static weir_err make_channels(weiri_reader *reader, csv *in, const preamble *sai
 
 static void drop_time(weiri_reader *reader, csv *in)
 {
-    in->time = UINT64_MAX;
-    reader->channel_count = in->columns;
     for (uint64_t i = 0; i < in->columns && in->columns > 1; i++) {
-        if (weiri_equal_blind(reader->channels[i].label, "time")) {
+        if (weiri_csv_time(reader->channels[i].label, &in->time_unit)) {
             in->time = i;
             reader->channel_count--;
             memmove(&reader->channels[i], &reader->channels[i + 1],
@@ -162,11 +225,23 @@ static void drop_time(weiri_reader *reader, csv *in)
     }
 }
 
+/* Text in UTF-16, by its mark or by every other byte of it, which is NUL. */
+static bool is_utf16(const csv *in)
+{
+    const unsigned char *at = in->window;
+    return in->filled >= 2 && ((at[0] == 0xff && at[1] == 0xfe) ||
+                               (at[0] == 0xfe && at[1] == 0xff) || (at[0] == 0) != (at[1] == 0));
+}
+
 static weir_err read_top(weiri_reader *reader, csv *in, preamble *said)
 {
     bool any = false, labels = false;
-    int byte = 0;
-    weir_err err = weiri_csv_peek(reader, in, &byte);
+    weir_err err = weiri_csv_hold_lines(reader, in, 1);
+    if (err == WEIR_OK && is_utf16(in)) {
+        err = weiri_malformed(reader, 0,
+                              "text in UTF-16, expected UTF-8: convert it, for example by iconv -f "
+                              "UTF-16 -t UTF-8 FILE >NEW.csv");
+    }
     if (err == WEIR_OK && in->filled >= 3 && memcmp(in->window, "\xef\xbb\xbf", 3) == 0) {
         in->at = 3; /* a byte order mark */
     }
@@ -179,15 +254,14 @@ static weir_err read_top(weiri_reader *reader, csv *in, preamble *said)
     if (err == WEIR_OK && !any) {
         err = weiri_malformed(reader, in->offset + in->at, "ends here, without a row");
     }
+    if (err == WEIR_OK) {
+        err = weiri_csv_hold_lines(reader, in, 1);
+    }
     if (err != WEIR_OK) {
         return err;
     }
-    uint64_t first = in->offset + in->at, line = in->line;
     in->separator = find_separator(in);
-    err = take_first(reader, in, NULL, &labels);
-    if (err == WEIR_OK) {
-        err = weiri_csv_go_to(reader, in, first, line);
-    }
+    err = judge_first(reader, in, &labels);
     return err == WEIR_OK ? make_channels(reader, in, said, labels) : err;
 }
 
@@ -213,7 +287,12 @@ static weir_err csv_open(weiri_reader *reader)
     if (err != WEIR_OK) {
         return err;
     }
-    drop_time(reader, in);
+    in->time = UINT64_MAX;
+    reader->channel_count = in->columns;
+    in->all_channels = said->no_time;
+    if (!in->all_channels) {
+        drop_time(reader, in);
+    }
     reader->own = in;
     reader->stored = (weiri_stored){.coding = WEIRI_CODING_F64};
     reader->stored.big_endian = !weiri_stored_is(reader->stored, WEIR_F64); /* values lie as here */

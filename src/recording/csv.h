@@ -8,29 +8,41 @@
 
 #include "recording/writer.h"
 
-#define WEIRI_CSV_WINDOW (64u * 1024u)
-#define FIELD_BYTES      256 /* of a label or a number; more is malformed */
+#define WEIRI_CSV_WINDOW  (64u * 1024u)
+#define WEIRI_CSV_COLUMNS 65536 /* more is a table whose rows are channels */
+#define FIELD_BYTES       256   /* of a label or a number; more is malformed */
 
 typedef struct csv {
     unsigned char *window;
     size_t at, filled;
-    uint64_t offset;        /* of window[0] in the file */
-    uint64_t line;          /* from 1, of the byte at `at` */
-    bool ended;             /* nothing behind the window */
-    char separator;         /* ' ' = runs of blanks */
-    uint64_t columns;       /* of the file, the time column included */
-    uint64_t time;          /* its number; UINT64_MAX = none */
-    uint64_t row;           /* the next */
-    uint64_t rows;          /* whole ones; WEIR_FRAMES_UNKNOWN of a pipe */
-    bool cut;               /* the last line breaks off within a row */
-    bool unended;           /* the row that was taken last has no end of a line behind it */
-    uint64_t top, top_line; /* where the first row begins */
+    uint64_t offset;  /* of window[0] in the file */
+    uint64_t line;    /* from 1, of the byte at `at` */
+    bool ended;       /* nothing behind the window */
+    char line_end;    /* \n (with a \r before it or not) or \r alone; 0 = not known yet */
+    char separator;   /* ' ' = runs of blanks */
+    uint64_t columns; /* of the file, the time column included */
+    const unsigned char *wanted;  /* one a column: whether it is selected; NULL = all */
+    uint64_t row;                 /* the next */
+    uint64_t rows;                /* whole ones; WEIR_FRAMES_UNKNOWN of a pipe */
+    bool cut;                     /* the last line breaks off within a row */
+    bool unended;                 /* the row that was taken last has no end of a line behind it */
+    uint64_t top, top_line;       /* where the first row begins */
+    uint64_t bottom, bottom_line; /* where the last row begins, if its line has no end; else 0 */
+    uint64_t odd_labels; /* number of the line that was taken for labels and holds numbers, or 0 */
+    bool nuls_told;
+    bool over;         /* of a pipe: it was read to its end */
+    bool all_channels; /* the file states that none of its columns is one of times */
     /* Of a column of times: */
+    uint64_t time;        /* its number; UINT64_MAX = none */
+    double time_unit;     /* in s */
     double origin;        /* of row 0 */
-    double segment_time;  /* of the segment's first row */
+    double segment_time;  /* of the segment's first row; NAN = no time was stated yet */
     uint64_t segment_row; /* its number */
-    double last;          /* of the row before; NAN = none yet */
-    uint64_t off_time;    /* rows that stand elsewhere than the rate says */
+    double last_time;     /* the last that was stated */
+    uint64_t last_row;    /* in that row */
+    uint64_t gap_count;
+    double steady_s;      /* from first to last time of each segment before, */
+    uint64_t steady_rows; /* and the rows between them */
     double tolerance_s;
     bool gaps;      /* its gaps make segments (S4) */
     bool held;      /* values[] are of the first row behind a gap, */
@@ -41,6 +53,7 @@ typedef struct csv {
     char field[FIELD_BYTES];
     size_t field_bytes;
     bool quoted;
+    bool passed_over; /* of a column that is not selected: of any length */
 } csv;
 
 typedef enum ending { END_FIELD, END_LINE, END_FILE } ending;
@@ -53,10 +66,17 @@ weir_err weiri_csv_take_field(weiri_reader *reader, csv *in, ending *ret_end);
 weir_err weiri_csv_past_blanks(weiri_reader *reader, csv *in, ending *ret_end);
 /* Goes to the first byte of a line that is not empty; false: there is none. */
 weir_err weiri_csv_next_line(weiri_reader *reader, csv *in, bool *ret_any);
-/* A number, or what stands for a missing one (S5). */
-bool weiri_csv_number_of(const csv *in, double *ret_number);
-/* One row into values[columns], or nowhere (NULL). *ret_whole false: the file ends within it. */
+/* A number, or what is there for a missing one (S5). */
+bool weiri_csv_number(const char *text, double *ret_number);
+/* A number with a comma for its point: "1,5". */
+bool weiri_csv_decimal_comma(const char *text, double *ret_number);
+/* Whether a column of that label holds times, and their unit in s. */
+bool weiri_csv_time(const char *label, double *ret_unit);
+/* One row into values[columns]. *ret_whole false: the file ends within it. */
 weir_err weiri_csv_take_row(weiri_reader *reader, csv *in, double *values, bool *ret_whole);
+/* Reads on until the window holds the ends of so many lines from here on, if it can: for a look ahead. Says how
+ * lines end. */
+weir_err weiri_csv_hold_lines(weiri_reader *reader, csv *in, int lines);
 /* Back to a place in what has been read; of a pipe that is within the window. */
 weir_err weiri_csv_go_to(weiri_reader *reader, csv *in, uint64_t offset, uint64_t line);
 
@@ -69,6 +89,8 @@ weiri_csv_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, 
 
 /* csv_write.c */
 weir_err weiri_csv_holds(const weir_spec *spec, bool to_pipe);
+/* The comment by which labels stay labels, though one would be taken for a column of times. */
+#define WEIRI_CSV_NO_TIME "time column"
 extern const weiri_encoding weiri_csv_encoding;
 
 #endif

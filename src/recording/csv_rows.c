@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * csv_rows.c: rows of columns of text, and the times that they state. Where there is a column of times, an
- * interval that differs from the nominal one by more than gap_tolerance, or goes back, begins a new segment
- * (S4), as in every other source; nothing is kept of them beside the capped list (M6): they are met again while
- * reading. Segments that a side file lists go before.
+ * csv_rows.c: rows of columns of text, and the times that they state. Where there is a column of times, a row
+ * whose time is further than gap_tolerance from the expected one begins a new segment (S4), as in every other source;
+ * nothing is kept of them beside the capped list (M6): they are met again while reading. Segments that a side
+ * file lists take precedence.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,10 +12,10 @@
 #include "recording/csv.h"
 
 /* A row that broke off is not read; of one whose line has no end nobody can tell whether its last value is whole.
- * weir ends every line, so where a run of it left a part behind, that one broke off too. */
+ * weir ends every line: where a run of it left a part behind, that one broke off too. */
 static void tell_end(weiri_reader *reader, csv *in, bool whole)
 {
-    in->cut = !whole || weiri_is_part(reader->path);
+    in->cut = !whole;
     weiri_notice(&reader->notices, in->cut ? "the last line breaks off; its row is not read"
                                            : "the last line has no end: its last value may be "
                                              "cut short");
@@ -24,24 +24,17 @@ static void tell_end(weiri_reader *reader, csv *in, bool whole)
 /* Lines from here on that are not blank: rows, which a read then looks into. */
 weir_err weiri_csv_count_rows(weiri_reader *reader, csv *in)
 {
-    uint64_t rows = 0, last = in->offset + in->at, last_line = in->line;
-    for (;;) {
+    for (in->rows = 0;; in->rows++) {
         bool any = false;
         weir_err err = weiri_csv_next_line(reader, in, &any);
-        if (err != WEIR_OK) {
+        if (err != WEIR_OK || !any) {
             return err;
         }
-        if (!any) {
-            in->rows = rows;
-            return WEIR_OK;
-        }
-        rows++;
-        last = in->offset + in->at;
-        last_line = in->line;
+        uint64_t from = in->offset + in->at, line = in->line;
         int byte = 0;
         while ((err = weiri_csv_peek(reader, in, &byte)) == WEIR_OK && byte >= 0) {
-            const unsigned char *from = in->window + in->at;
-            const unsigned char *stop = memchr(from, '\n', in->filled - in->at);
+            const unsigned char *at = in->window + in->at;
+            const unsigned char *stop = memchr(at, in->line_end, in->filled - in->at);
             in->at = stop ? (size_t)(stop - in->window) : in->filled;
             if (stop) {
                 break;
@@ -50,58 +43,95 @@ weir_err weiri_csv_count_rows(weiri_reader *reader, csv *in)
         if (err != WEIR_OK) {
             return err;
         }
+        if (byte < 0 && weiri_is_part(reader->path)) {
+            tell_end(reader, in, false);
+            return WEIR_OK;
+        }
         if (byte < 0) { /* the last line has no end: it may break off */
-            bool whole = false;
-            in->rows = rows;
-            err = weiri_csv_go_to(reader, in, last, last_line);
-            err = err == WEIR_OK ? weiri_csv_take_row(reader, in, NULL, &whole) : err;
-            if (err == WEIR_OK) {
-                tell_end(reader, in, whole);
-                in->rows -= in->cut;
-            }
-            /* What is wrong in it otherwise is said when it is read. */
-            return err == WEIR_E_RECORDING ? WEIR_OK : err;
+            in->bottom = from;
+            in->bottom_line = line;
         }
     }
 }
 
+/* Whether the last row is whole, where its line has no end. What is wrong in it otherwise is said when it is read. */
+static weir_err judge_bottom(weiri_reader *reader, csv *in)
+{
+    bool whole = false;
+    weir_err err = weiri_csv_go_to(reader, in, in->bottom, in->bottom_line);
+    err = err == WEIR_OK ? weiri_csv_take_row(reader, in, in->values, &whole) : err;
+    if (err == WEIR_OK) {
+        tell_end(reader, in, whole);
+    }
+    if (err == WEIR_OK && in->cut) {
+        in->rows--;
+        if (reader->listed_count) {
+            reader->listed[reader->listed_count - 1].frames--;
+        }
+    }
+    err = err == WEIR_E_RECORDING ? WEIR_OK : err;
+    return err == WEIR_OK ? weiri_csv_go_to(reader, in, in->top, in->top_line) : err;
+}
+
 /* ---- times --------------------------------------------------------------------------------------------- */
 
-/* Whether a row begins a new segment. A time that is missing begins none. */
-static bool is_gap(const weiri_reader *reader, const csv *in, double tolerance_s, double time)
+/* Whether a row begins a new segment: its time is further than the tolerance from the segment's start + index /
+ * rate, nothing else (S4). A hair is allowed for: 0.1 is not 0.1 in binary. */
+static bool is_gap(const weiri_reader *reader, const csv *in, double time)
 {
-    double step = time - in->last, nominal = 1 / reader->rate_hz;
-    /* A hair is allowed for: 0.1 is not 0.1 in binary. */
-    return step < 0 || fabs(step - nominal) > tolerance_s + 1e-9 + fabs(time) * 1e-15;
+    double expected = in->segment_time + (double)(in->row - in->segment_row) / reader->rate_hz;
+    return fabs(time - expected) > in->tolerance_s + 1e-9 + fabs(time) * 1e-15;
 }
 
-/* The time of a row that goes on in its segment; where it lies off the rate's, the first is told. */
-static void keep_time(weiri_reader *reader, csv *in, double time)
+/* Looks at a row's time, which may be missing: then it begins no segment. */
+static void take_time(weiri_reader *reader, csv *in, double time, bool *ret_gap)
 {
-    double wanted = in->segment_time + (double)(in->row - in->segment_row) / reader->rate_hz;
-    if (isnan(time)) {
-        in->last += 1 / reader->rate_hz;
+    *ret_gap = false;
+    if (!isfinite(time)) {
         return;
     }
-    in->last = time;
-    if (fabs(time - wanted) > 0.5 / reader->rate_hz && in->off_time++ == 0) {
-        weiri_notice(&reader->notices,
-                     "column time: row %llu states %.9g s, the rate of %g Hz puts it at %.9g s; "
-                     "the rate is used",
-                     (unsigned long long)in->row, time, reader->rate_hz, wanted);
+    if (isnan(in->segment_time)) { /* the first that is stated */
+        in->segment_time = time - (double)in->row / reader->rate_hz;
+        in->origin = in->last_time = in->segment_time;
+    } else if (in->gaps && is_gap(reader, in, time)) {
+        *ret_gap = true;
+        in->gap_count++;
+        in->steady_s += in->last_time - in->segment_time;
+        in->steady_rows += in->last_row - in->segment_row;
+        in->segment_time = time;
+        in->segment_row = in->row;
     }
-}
-
-static void begin_segment(csv *in, double time)
-{
-    in->segment_time = in->last = time;
-    in->segment_row = in->row;
+    in->last_time = time;
+    in->last_row = in->row;
 }
 
 static int64_t start_ns(const csv *in)
 {
     double s = in->segment_time - in->origin;
     return isfinite(s) && fabs(s) < 9e9 ? llround(s * 1e9) : 0;
+}
+
+/* Once all rows were seen: how many gaps there are, and what may be wrong about them. */
+static void tell_gaps(weiri_reader *reader, const csv *in)
+{
+    if (in->gap_count == 0) {
+        return;
+    }
+    double steady_s = in->steady_s + in->last_time - in->segment_time;
+    uint64_t rows = in->steady_rows + in->last_row - in->segment_row;
+    char advice[96] = "";
+    if (fabs(steady_s - (double)rows / reader->rate_hz) > in->tolerance_s) {
+        snprintf(advice, sizeof advice, "; between gaps the times are those of %.9g Hz",
+                 (double)rows / steady_s);
+    } else if (in->gap_count > in->row / 4) {
+        snprintf(advice, sizeof advice,
+                 "; are --rate, gap_tolerance and the column's unit (s) right?");
+    }
+    weiri_notice(&reader->notices,
+                 "column of times: %llu of %llu rows are further than %g ms from the time expected "
+                 "at %g Hz: gaps%s",
+                 (unsigned long long)in->gap_count, (unsigned long long)in->row,
+                 in->tolerance_s * 1e3, reader->rate_hz, advice);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------ */
@@ -123,6 +153,10 @@ static weir_err take_next(weiri_reader *reader, csv *in, bool *ret_any, bool *re
         if (err == WEIR_OK && any && !in->cut) {
             tell_end(reader, in, false);
         }
+        if (err == WEIR_OK && !in->over) {
+            in->over = true;
+            tell_gaps(reader, in); /* of a pipe: a file's are known before */
+        }
         return err;
     }
     if (in->unended && reader->input.pipe) {
@@ -132,18 +166,10 @@ static weir_err take_next(weiri_reader *reader, csv *in, bool *ret_any, bool *re
     if (in->time == UINT64_MAX) {
         return WEIR_OK;
     }
-    double time = in->values[in->time];
+    double time = in->values[in->time] * in->time_unit;
     memmove(in->values + in->time, in->values + in->time + 1,
             (size_t)(in->columns - in->time - 1) * sizeof *in->values);
-    if (in->row == 0) {
-        in->origin = isnan(time) ? 0 : time;
-        begin_segment(in, in->origin);
-    } else if (in->gaps && is_gap(reader, in, in->tolerance_s, time)) {
-        *ret_gap = true;
-        begin_segment(in, time);
-    } else {
-        keep_time(reader, in, time);
-    }
+    take_time(reader, in, time, ret_gap);
     return WEIR_OK;
 }
 
@@ -151,7 +177,6 @@ static weir_err take_next(weiri_reader *reader, csv *in, bool *ret_any, bool *re
  * is said when it is read. */
 static weir_err find_gaps(weiri_reader *reader, csv *in)
 {
-    uint64_t gaps = 0;
     bool any = true, gap = false;
     int64_t start = 0;
     uint64_t first = 0;
@@ -165,28 +190,68 @@ static weir_err find_gaps(weiri_reader *reader, csv *in)
             weiri_reader_segment(reader, start, in->row - first);
             start = start_ns(in);
             first = in->row;
-            gaps++;
         }
         in->row += any;
     }
     weiri_reader_segment(reader, start, in->rows - first);
-    if (gaps > 1 && gaps > in->rows / 4) {
-        weiri_notice(&reader->notices,
-                     "column time: %llu of %llu rows do not follow at %g Hz within gap_tolerance "
-                     "(%g ms); are --rate and gap_tolerance right?",
-                     (unsigned long long)gaps, (unsigned long long)in->rows, reader->rate_hz,
-                     in->tolerance_s * 1e3);
-    }
+    tell_gaps(reader, in);
+    in->segment_time = NAN;
     in->row = 0;
     in->segment_row = 0;
     return weiri_csv_go_to(reader, in, in->top, in->top_line);
 }
 
+/* Columns that are not selected may hold anything. */
+static weir_err mark_wanted(weiri_reader *reader, csv *in)
+{
+    unsigned char *wanted = NULL;
+    if (reader->picks == NULL) {
+        return WEIR_OK;
+    }
+    weir_err err = weiri_reader_get(reader, in->columns, 1, &wanted);
+    for (uint64_t i = 0; err == WEIR_OK && i < reader->pick_count; i++) {
+        wanted[reader->picks[i] + (in->time <= reader->picks[i])] = 1;
+    }
+    if (err == WEIR_OK && in->time != UINT64_MAX) {
+        wanted[in->time] = 1;
+    }
+    in->wanted = wanted;
+    return err;
+}
+
+/* A label that begins like that of times and is none of them. */
+static void tell_time_like(weiri_reader *reader)
+{
+    for (uint64_t i = 0; reader->channel_count > 1 && i < reader->pick_count; i++) {
+        const char *label = reader->channels[reader->picks ? reader->picks[i] : i].label;
+        char four[5];
+        snprintf(four, sizeof four, "%.4s", label);
+        if (weiri_equal_blind(four, "time")) {
+            weiri_notice(&reader->notices,
+                         "column \"%.40s\" is read as a channel; --exclude leaves it out (one of "
+                         "times is named time or timestamp, with (ms), (us) or (ns))",
+                         label);
+            return;
+        }
+    }
+}
+
 weir_err weiri_csv_layout(weiri_reader *reader)
 {
     csv *in = reader->own;
+    in->segment_time = NAN;
     in->tolerance_s = reader->options->gap_tolerance_s;
     in->gaps = in->time != UINT64_MAX && reader->listed_count == 0;
+    weir_err err = mark_wanted(reader, in);
+    if (err == WEIR_OK && in->bottom_line > 0) {
+        err = judge_bottom(reader, in);
+    }
+    if (err != WEIR_OK) {
+        return err;
+    }
+    if (!in->all_channels) {
+        tell_time_like(reader);
+    }
     if (in->gaps && !reader->input.pipe && in->rows > 0) {
         return find_gaps(reader, in);
     }

@@ -5,6 +5,31 @@
  */
 #include "recordings.h"
 
+#include <sys/wait.h>
+
+#include "recording/csv.h"
+
+static weir_err
+open_bytes(const char *text, size_t bytes, double rate, bool piped, weir_source **ret)
+{
+    write_file("t.csv", text, bytes);
+    weir_recording_options options = weir_recording_options_default();
+    options.rate_hz = rate;
+    if (!piped) {
+        return weir_recording_open(own_path("t.csv"), &options, ret);
+    }
+    int ends[2];
+    char path[32];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], text, bytes), (ssize_t)bytes);
+    close(ends[1]);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    options.format = "csv";
+    weir_err err = weir_recording_open(path, &options, ret);
+    close(ends[0]); /* /dev/fd has its own */
+    return err;
+}
+
 static weir_err open_text(const char *text, double rate, weir_source **ret)
 {
     FILE *file = fopen(own_path("t.csv"), "wb");
@@ -51,6 +76,16 @@ static void what_is_read(void **state)
     CHECK("# Labels:= ECG\n# a remark\n7\n", "ECG", 7);
     CHECK("time,x\n0,1\n0.01,2\n", "x", 1, 2); /* no channel */
     CHECK("inf\n-inf\n.5\n", "ch0", INFINITY, -INFINITY, 0.5);
+    CHECK("a,b\r1,2\r3,4\r", "a b", 1, 2, 3, 4); /* CR alone */
+    CHECK("a,b\r1,2\r3,4", "a b", 1, 2, 3, 4);
+    CHECK("a,b\r\r\n1,2\r\r\n", "a b", 1, 2);                    /* CR LF written as text */
+    CHECK("a,b\n\"1\",\"2.5\"\n3,\"4\"\n", "a b", 1, 2.5, 3, 4); /* numbers in quotes */
+    CHECK("\"1\",\"2\"\n\"3\",\"4\"\n", "ch0 ch1", 1, 2, 3, 4);
+    CHECK("\"a\";\"b\"\r\n\"1\" ; \" 2 \" \r\n", "a b", 1, 2);
+    CHECK("\"1\",\"2\"\n3,4\n", "1 2", 3, 4); /* as weir writes labels */
+    CHECK("\"nan\"\n3\n4\n", "nan", 3, 4);
+    CHECK("%OpenBCI Raw EXG Data\n%Sample Rate = 100 Hz\n%Board = x, y\na, b\n1, 2\n", "a b", 1, 2);
+    CHECK("# time column: none\ntime,Time (s)\n1,2\n", "time Time (s)", 1, 2);
     CHECK("a,b\n1,2\n3,4\n5", "a b", 1, 2, 3, 4); /* breaks off */
     CHECK("a,b\n1,2\n3,4\n5,e", "a b", 1, 2, 3, 4);
 }
@@ -113,7 +148,12 @@ static void what_is_refused(void **state)
         {"a,b\n1,2\n3\n4,5\n", "line 3: found 1 fields, expected 2"},
         {"a,b\n1,2\n3,4,5\n4,5\n", "line 3: found 3 fields, expected 2"},
         {"a,b\n1,2\n3,x\n4,5\n", "line 3, column 2: found \"x\", expected a number"},
-        {"a;b\n1,5;2\n3;4\n", "line 2, column 1: found \"1,5\", expected a number"},
+        {"a,b\n1,2\n3,x\n4,5\n", "; --exclude \"b\" leaves its column out"},
+        {"a;b\n1,5;2\n3;4\n", "line 2, column 1: found \"1,5\", expected a number with a decimal "
+                              "point; this has a decimal comma: replace it"},
+        {"1,5\t2\n3,5\t4\n", "line 2, column 1: found \"3,5\", expected a number"},
+        {"x,1.5,2\ny,2.5,3\n", "line 2, column 1: found \"y\", expected a number; --exclude \"x\" "
+                               "leaves its column out (line 1 was taken for labels)"},
         {"a,b\n1,\"2\n3,4\n", "line 2: found the line's end, expected a closing quote"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -131,6 +171,283 @@ static void what_is_refused(void **state)
     memset(wide, 'x', sizeof wide - 1);
     wide[sizeof wide - 1] = 0;
     assert_fails(open_text(wide, 1, &source), WEIR_E_RECORDING, "more than 255 bytes");
+    static char columns[WEIRI_CSV_COLUMNS * 2 + 4];
+    for (size_t i = 0; i <= WEIRI_CSV_COLUMNS; i++) {
+        memcpy(columns + i * 2, i < WEIRI_CSV_COLUMNS ? "1," : "1\n", 2);
+    }
+    assert_fails(open_text(columns, 1, &source), WEIR_E_RECORDING, "is the table transposed?");
+    memcpy(columns + (WEIRI_CSV_COLUMNS - 1) * 2, "1\n\0", 3);
+    assert_ok(open_text(columns, 1, &source));
+    assert_int_equal(source->ops->info(source)->spec.dims[1].size, WEIRI_CSV_COLUMNS);
+    source->ops->close(source);
+}
+
+/* UTF-16, by its mark and without it, in either order, from files and pipes. */
+static void utf16(void **state)
+{
+    (void)state;
+    static const char text[] = "a,b\r\n1,2\r\n";
+    for (int which = 0; which < 8; which++) {
+        bool big = which & 1, marked = which & 2, piped = which & 4;
+        char bytes[2 * sizeof text];
+        size_t used = 0;
+        if (marked) {
+            memcpy(bytes, big ? "\xfe\xff" : "\xff\xfe", 2);
+            used = 2;
+        }
+        for (size_t i = 0; i < sizeof text - 1; i++) {
+            bytes[used++] = big ? 0 : text[i];
+            bytes[used++] = big ? text[i] : 0;
+        }
+        weir_source *source = NULL;
+        assert_fails(open_bytes(bytes, used, 100, piped, &source), WEIR_E_RECORDING,
+                     "text in UTF-16, expected UTF-8: convert it, for example by iconv");
+    }
+}
+
+/* A NUL byte is damage, wherever it is; those up to the end are what a loss of power leaves. */
+static void nul_bytes(void **state)
+{
+    (void)state;
+    static const char whole[] = "a,b\n1,2\n31,42\n5,6\n";
+    for (size_t at = 4; at < sizeof whole - 2; at++) {
+        for (int piped = 0; piped < 2; piped++) {
+            char bytes[sizeof whole];
+            memcpy(bytes, whole, sizeof whole);
+            bytes[at] = 0;
+            weir_source *source = NULL;
+            recorded all = {0};
+            weir_err err = open_bytes(bytes, sizeof whole - 1, 100, piped, &source);
+            if (err == WEIR_OK) {
+                err = read_source(source, 1, 0, &all);
+                source->ops->close(source);
+            }
+            assert_int_equal(err, WEIR_E_RECORDING);
+            assert_non_null(strstr(weir_err_detail(), "found a NUL byte, expected text"));
+            recorded_free(&all);
+        }
+    }
+    static char tail[200000]; /* of more than one window */
+    for (size_t cut = 8; cut < sizeof whole; cut++) {
+        for (int piped = 0; piped < 2; piped++) {
+            size_t bytes = piped ? 60000 : sizeof tail;
+            memset(tail, 0, sizeof tail);
+            memcpy(tail, whole, cut);
+            weir_source *source = NULL;
+            recorded all = {0};
+            assert_ok(open_bytes(tail, bytes, 100, piped, &source));
+            assert_ok(read_source(source, 2, 0, &all));
+            const weir_source_info *info = source->ops->info(source);
+            size_t rows = cut < 14 ? 1 : cut < 18 ? 2 : 3; /* none that breaks off */
+            assert_int_equal(all.frames, rows);
+            assert_true(info->notice_count >= 1);
+            assert_non_null(strstr(info->notices[0], "bytes are NUL; not read"));
+            source->ops->close(source);
+            recorded_free(&all);
+        }
+    }
+}
+
+/* Columns of text: left out they hold anything, also in a last line without an end. */
+static void columns_of_text(void **state)
+{
+    (void)state;
+    for (int ended = 0; ended < 2; ended++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "a,note,time,b,when\n1,x,0,2,%0300d\n3,,0.01,4,\"12:31, or so\"%s", 12,
+                 ended ? "\n" : "");
+        write_file("n.csv", text, strlen(text));
+        weir_recording_options options = weir_recording_options_default();
+        options.rate_hz = 100;
+        static const struct {
+            const char *channels, *exclude;
+            double values[4];
+        } cases[] = {{NULL, "note,when", {1, 2, 3, 4}}, {"b,a", NULL, {2, 1, 4, 3}}};
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            options.channels = cases[i].channels;
+            options.exclude = cases[i].exclude;
+            weir_source *source = NULL;
+            recorded all = {0};
+            assert_ok(weir_recording_open(own_path("n.csv"), &options, &source));
+            assert_int_equal(source->ops->info(source)->frames, 2);
+            assert_int_equal(source->ops->info(source)->notice_count, !ended);
+            assert_ok(read_source(source, 5, 0, &all));
+            assert_int_equal(all.frames, 2);
+            assert_memory_equal(all.values, cases[i].values, sizeof cases[i].values);
+            source->ops->close(source);
+            recorded_free(&all);
+        }
+        options.channels = "a,note";
+        options.exclude = NULL;
+        weir_source *source = NULL;
+        recorded all = {0};
+        assert_ok(weir_recording_open(own_path("n.csv"), &options, &source));
+        assert_fails(read_source(source, 5, 0, &all), WEIR_E_RECORDING,
+                     "line 2, column 2: found \"x\", expected a number; --exclude \"note\"");
+        source->ops->close(source);
+        recorded_free(&all);
+    }
+}
+
+/* What there is, where a label is not: the labels. */
+static void labels_that_are_not(void **state)
+{
+    (void)state;
+    weir_recording_options options = weir_recording_options_default();
+    options.rate_hz = 100;
+    options.channels = "Fp1";
+    weir_source *source = NULL;
+    write_file("c.csv", "C3,Cz,C4\n1,2,3\n", 15);
+    assert_fails(weir_recording_open(own_path("c.csv"), &options, &source), WEIR_E_USAGE,
+                 "--channels: no channel Fp1; there are channels 0 to 2: C3, Cz, C4");
+    char text[4000] = "";
+    for (int i = 0; i < 300; i++) {
+        snprintf(text + strlen(text), 20, "%slabel%d", i ? "," : "", i);
+    }
+    strcat(text, "\n");
+    write_file("c.csv", text, strlen(text));
+    assert_fails(weir_recording_open(own_path("c.csv"), &options, &source), WEIR_E_USAGE,
+                 "there are channels 0 to 299: label0, label1, ");
+    assert_non_null(strstr(weir_err_detail(), ", ..."));
+}
+
+/* The rate that a comment states. */
+static void rates(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *comment;
+        double rate_hz;
+    } cases[] = {{"%Sample Rate = 250.0 Hz", 250},  {"# fs: 1 kHz", 1000},
+                 {"%Sample Rate = 250 Hz,,,", 250}, {"# Sampling Rate (Hz):= 1000.00", 1000},
+                 {"%sfreq=30000", 30000},           {"# rate: 12 apples", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "%s\na,b\n1,2\n", cases[i].comment);
+        weir_source *source = NULL;
+        if (cases[i].rate_hz == 0) {
+            assert_fails(open_text(text, 0, &source), WEIR_E_USAGE, "--rate");
+            continue;
+        }
+        assert_ok(open_text(text, 0, &source));
+        assert_true(source->ops->info(source)->spec.rate_hz == cases[i].rate_hz);
+        source->ops->close(source);
+    }
+}
+
+/* Labels of columns of times, and what is said of others. */
+static void names_of_time(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label;
+        double unit; /* in s; 0: a channel */
+        bool told;
+    } cases[] = {
+        {"time", 1, false},
+        {"Time", 1, false},
+        {"timestamps", 1, false},
+        {"timestamp", 1, false},
+        {"Time (s)", 1, false},
+        {"time_s", 1, false},
+        {"Time [ms]", 1e-3, false},
+        {"time_ms", 1e-3, false},
+        {"Time.s", 1, false},
+        {"TIMESTAMP", 1, false},
+        {"Elapsed time", 1, false},
+        {"timestamp_us", 1e-6, false},
+        {"Time (seconds)", 1, false},
+        {"time (\xc2\xb5s)", 1e-6, false},
+        {"times", 1, false},
+        {"time stamp / ns", 1e-9, false},
+        {"Timestamp (Formatted)", 0, true},
+        {"time_h", 0, true},
+        {"Timer", 0, true},
+        {"t", 0, false},
+        {"ms", 0, false},
+        {"stamp", 0, false},
+        {"runtime", 0, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[200];
+        double step = cases[i].unit != 0 ? 0.01 / cases[i].unit : 0.01;
+        snprintf(text, sizeof text, "x,%s\n1,0\n2,%.17g\n3,%.17g\n", cases[i].label, step,
+                 100 * step);
+        weir_source *source = NULL;
+        assert_ok(open_text(text, 100, &source));
+        const weir_source_info *info = source->ops->info(source);
+        assert_int_equal(info->spec.dims[1].size, cases[i].unit != 0 ? 1 : 2);
+        assert_int_equal(info->segment_count, cases[i].unit != 0 ? 2 : 1);
+        if (cases[i].unit != 0) {
+            assert_int_equal(info->segments[1].start_ns, 1000000000);
+            assert_non_null(strstr(info->notices[0], "1 of 3 rows are further than 1 ms"));
+        } else {
+            assert_int_equal(info->notice_count, cases[i].told);
+        }
+        source->ops->close(source);
+    }
+}
+
+/* A first row that may be data is told; labels that are numbers are not. */
+static void a_first_row_that_may_be_data(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *said;
+    } cases[] = {
+        {"12:30,1.5,2\n0,2.5,3\n", "line 1 is taken for labels, although it holds \"1.5\""},
+        {"x,-3\n1,2\n", "although it holds \"-3\""},
+        {"1,5;2\n3;4\n", "although it holds \"1,5\""},
+        {"x,1,2\n1,2,3\n", NULL},
+        {"x,\"1.5\"\n1,2\n", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        weir_source *source = NULL;
+        assert_ok(open_text(cases[i].text, 100, &source));
+        const weir_source_info *info = source->ops->info(source);
+        assert_int_equal(info->notice_count, cases[i].said != NULL);
+        if (cases[i].said) {
+            assert_non_null(strstr(info->notices[0], cases[i].said));
+        }
+        source->ops->close(source);
+    }
+}
+
+/* Lines that come in pieces through a pipe. */
+static void a_pipe_in_pieces(void **state)
+{
+    (void)state;
+    int ends[2];
+    char path[32];
+    assert_int_equal(pipe(ends), 0);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    pid_t child = fork();
+    if (child == 0) {
+        static const char text[] = "# labels: u;v\n\"1\"\t\"2\"\r\n3\t4\r\n5\t6\r\n";
+        for (size_t i = 0; i < sizeof text - 1; i++) {
+            if (write(ends[1], text + i, 1) != 1) {
+                _exit(1);
+            }
+            usleep(500);
+        }
+        _exit(0);
+    }
+    close(ends[1]);
+    weir_recording_options options = weir_recording_options_default();
+    options.rate_hz = 100;
+    options.format = "csv";
+    weir_source *source = NULL;
+    recorded all = {0};
+    assert_ok(weir_recording_open(path, &options, &source));
+    assert_string_equal(source->ops->info(source)->spec.dims[1].labels[1], "2");
+    assert_ok(read_source(source, 5, 0, &all));
+    assert_int_equal(all.frames, 2);
+    assert_true(all.values[0] == 3 && all.values[3] == 6);
+    source->ops->close(source);
+    recorded_free(&all);
+    close(ends[0]);
+    assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
 /* S4: gaps of a column of times are segments, under any cut and selection. */
@@ -149,7 +466,7 @@ static void gaps(void **state)
         {0.505, NAN, 1e-3, 5, 2, {4, 5, 6, 7, 8}, {510000000, 510000000}},
         {0.3, 0.205, 1e-3, 1, 1, {3}, {500000000}},
         {NAN, 0.3, 1e-3, 2, 1, {1, 2}, {0}},
-        {NAN, NAN, 0.6, 8, 2, {1, 2, 3, 4, 5, 6, 7, 8}, {0, 510000000}}, /* back is a gap always */
+        {NAN, NAN, 0.6, 8, 1, {1, 2, 3, 4, 5, 6, 7, 8}, {0}}, /* back too, where it is less */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (size_t tile = 1; tile < 10; tile += 4) {
@@ -180,27 +497,72 @@ static void gaps(void **state)
     }
 }
 
-/* A clock that runs slow is no gap; it is told once. Of times in another unit each row is one: that too. */
+/* S4: what makes a gap is the distance from the expected time, nothing else; how many there are is told. Row r
+ * states r * step plus what shift() says, in s, at 100 Hz. */
+static double none(int r)
+{
+    (void)r;
+    return 0;
+}
+
+static double one_late(int r) /* within the tolerance; on time before and behind it */
+{
+    return r == 20 ? 0.9e-3 : r == 19 ? -0.9e-3 : 0;
+}
+
+static double every_fifth_early(int r)
+{
+    return r % 5 == 4 ? -2e-3 : 0;
+}
+
+static double stopped(int r)
+{
+    return r >= 20 ? 5 : 0;
+}
+
 static void time_is_checked(void **state)
 {
     (void)state;
-    char text[2000] = "time,x\n", thousands[2000] = "time,x\n";
-    for (int i = 0; i < 40; i++) {
-        snprintf(text + strlen(text), 40, "%.4f,%d\n", i * 0.0105, i);
-        snprintf(thousands + strlen(thousands), 40, "%d,%d\n", i * 10, i);
+    static const struct {
+        double step_s;
+        double (*shift)(int r);
+        size_t segments;
+        const char *said;
+    } cases[] = {
+        {0.01, none, 1, NULL},
+        {0.01, one_late, 1, NULL},
+        {0.01, stopped, 2,
+         "1 of 40 rows are further than 1 ms from the time expected at 100 Hz: gaps"},
+        {0.01, every_fifth_early, 16, "15 of 40 rows are further than 1 ms"},
+        {0.01, every_fifth_early, 16, "column's unit (s) right?"},
+        {10, none, 40, "39 of 40 rows are further than 1 ms"}, /* ms */
+        /* A clock that runs slow is 1.5 ms late at every third row. */
+        {0.0105, none, 14, "13 of 40 rows are further"},
+        {0.0105, none, 14, "between gaps the times are those of 95.2380952 Hz"},
+        {0.01000001, none, 1, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int piped = 0; piped < 2; piped++) {
+            char text[2000] = "time,x\n";
+            for (int r = 0; r < 40; r++) {
+                snprintf(text + strlen(text), 40, "%.9f,%d\n",
+                         r * cases[i].step_s + cases[i].shift(r), r);
+            }
+            weir_source *source = NULL;
+            recorded all = {0};
+            assert_ok(open_bytes(text, strlen(text), 100, piped, &source));
+            assert_ok(read_source(source, 7, 0, &all));
+            const weir_source_info *info = source->ops->info(source);
+            assert_int_equal(all.frames, 40);
+            assert_int_equal(all.segments, cases[i].segments);
+            assert_int_equal(info->notice_count, cases[i].said != NULL);
+            if (cases[i].said) {
+                assert_non_null(strstr(info->notices[0], cases[i].said));
+            }
+            source->ops->close(source);
+            recorded_free(&all);
+        }
     }
-    weir_source *source = NULL;
-    assert_ok(open_text(text, 100, &source));
-    const weir_source_info *info = source->ops->info(source);
-    assert_int_equal(info->segment_count, 1);
-    assert_int_equal(info->notice_count, 1);
-    assert_non_null(strstr(info->notices[0], "row 11 states 0.1155 s"));
-    source->ops->close(source);
-    assert_ok(open_text(thousands, 100, &source));
-    info = source->ops->info(source);
-    assert_int_equal(info->segment_count, 40);
-    assert_non_null(strstr(info->notices[0], "39 of 40 rows do not follow at 100 Hz"));
-    source->ops->close(source);
 }
 
 /* Whatever is cut off, what is whole is read, and nothing else. */
@@ -276,13 +638,89 @@ static void round_trip(void **state)
     }
 }
 
+/* Whatever labels are, what is written is read back with them, as text alone. */
+static void labels_come_back(void **state)
+{
+    (void)state;
+    static const char *const sets[][3] = {
+        {"time", "x", "y"},     {"x", "Time", "timestamps (ms)"},
+        {"%a", "#b", "c"},      {"1", "2", "3"},
+        {"nan", "NA", "null"},  {"inf", "-Infinity", "n/a"},
+        {"-1.5", "2e3", "a;b"}, {"a\tb", "c\"d", "\xc3\xa9"},
+        {"Time", NULL, NULL},   {"NaN", NULL, NULL},
+        {"inf", NULL, NULL},    {"7", NULL, NULL},
+    };
+    static const char *const names[] = {"l.csv", "l.tsv"};
+    for (size_t i = 0; i < 2 * sizeof sets / sizeof *sets; i++) {
+        const char *const *labels = sets[i / 2], *name = names[i % 2];
+        uint64_t count = labels[1] ? 3 : 1;
+        weir_spec spec = weir_spec_make(WEIR_F32, 250, count, labels, NULL);
+        float rows[2 * 3] = {1, 2, 3, 4, 5, 6};
+        weir_output_options options = weir_output_options_default();
+        options.force = true;
+        weir_sink *sink = NULL;
+        assert_ok(weir_recording_create(own_path(name), &options, &sink));
+        uint64_t bytes = 0;
+        assert_ok(sink->ops->plan(sink, &spec, &bytes));
+        void *memory = malloc((size_t)bytes);
+        assert_ok(sink->ops->start(sink, &spec, NULL, "", memory));
+        weir_message block = {.spec = &spec, .data = rows, .frames = 2};
+        assert_ok(sink->ops->write(sink, &block));
+        assert_ok(sink->ops->finish(sink));
+        sink->ops->close(sink);
+        free(memory);
+        char side[64];
+        snprintf(side, sizeof side, "%s.json", name);
+        unlink(own_path(side));
+        weir_recording_options reading = weir_recording_options_default();
+        reading.rate_hz = 250;
+        weir_source *source = NULL;
+        recorded all = {0};
+        assert_ok(weir_recording_open(own_path(name), &reading, &source));
+        const weir_source_info *info = source->ops->info(source);
+        assert_int_equal(info->spec.dims[1].size, count);
+        for (uint64_t k = 0; k < count; k++) {
+            const char *found = info->spec.dims[1].labels[k];
+            if (strchr(labels[k], '\t') == NULL) {
+                assert_string_equal(found, labels[k]);
+            }
+        }
+        assert_int_equal(info->notice_count, 0);
+        assert_ok(read_source(source, 10, 3, &all));
+        source->ops->close(source);
+        assert_int_equal(all.frames, 2);
+        for (uint64_t k = 0; k < 2 * count; k++) {
+            assert_true(all.values[k] == (double)rows[k]);
+        }
+        recorded_free(&all);
+    }
+    char name[300];
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    const char *const one[] = {name};
+    weir_spec spec = weir_spec_make(WEIR_F32, 250, 1, one, NULL);
+    weir_output_options options = weir_output_options_default();
+    options.force = true;
+    weir_sink *sink = NULL;
+    uint64_t bytes = 0;
+    assert_ok(weir_recording_create(own_path("l.csv"), &options, &sink));
+    assert_fails(sink->ops->plan(sink, &spec, &bytes), WEIR_E_USAGE, "that of channel 0 has 299");
+    spec = weir_spec_make(WEIR_F32, 250, WEIRI_CSV_COLUMNS + 1, NULL, NULL);
+    assert_fails(sink->ops->plan(sink, &spec, &bytes), WEIR_E_USAGE, "up to 65536 columns");
+    sink->ops->close(sink);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_read),    cmocka_unit_test(last_line_without_an_end),
-        cmocka_unit_test(what_is_refused), cmocka_unit_test(gaps),
-        cmocka_unit_test(time_is_checked), cmocka_unit_test(cuts),
-        cmocka_unit_test(round_trip),
+        cmocka_unit_test(what_is_read),        cmocka_unit_test(last_line_without_an_end),
+        cmocka_unit_test(what_is_refused),     cmocka_unit_test(gaps),
+        cmocka_unit_test(time_is_checked),     cmocka_unit_test(cuts),
+        cmocka_unit_test(round_trip),          cmocka_unit_test(utf16),
+        cmocka_unit_test(nul_bytes),           cmocka_unit_test(columns_of_text),
+        cmocka_unit_test(labels_that_are_not), cmocka_unit_test(rates),
+        cmocka_unit_test(names_of_time),       cmocka_unit_test(a_first_row_that_may_be_data),
+        cmocka_unit_test(a_pipe_in_pieces),    cmocka_unit_test(labels_come_back),
     };
     return cmocka_run_group_tests_name("csv", tests, NULL, own_folder_remove);
 }

@@ -4,6 +4,7 @@
  * line, so that no line is too long.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "recording/csv.h"
@@ -19,17 +20,82 @@ static weir_err fill(weiri_reader *reader, csv *in)
     return err;
 }
 
-/* The next byte, or -1 at the end. */
-weir_err weiri_csv_peek(weiri_reader *reader, csv *in, int *ret_byte)
+/* NUL bytes up to the end are what a file system leaves of a file where the power failed: the end is before them.
+ * Others are damage. */
+static weir_err pass_nuls(weiri_reader *reader, csv *in)
 {
-    if (in->at == in->filled) {
-        weir_err err = in->ended ? WEIR_OK : fill(reader, in);
-        if (err != WEIR_OK || in->ended) {
-            *ret_byte = -1;
+    uint64_t from = in->offset + in->at;
+    while (!in->ended) {
+        for (; in->at < in->filled; in->at++) {
+            if (in->window[in->at] != 0) {
+                return weiri_malformed(
+                    reader, from, "line %llu: found a NUL byte, expected text; the file is damaged",
+                    (unsigned long long)in->line);
+            }
+        }
+        weir_err err = fill(reader, in);
+        if (err != WEIR_OK) {
             return err;
         }
     }
-    *ret_byte = in->window[in->at];
+    if (in->offset > from && !in->nuls_told) {
+        in->nuls_told = true;
+        weiri_notice(&reader->notices, "the last %llu bytes are NUL; not read",
+                     (unsigned long long)(in->offset - from));
+    }
+    return WEIR_OK;
+}
+
+weir_err weiri_csv_peek(weiri_reader *reader, csv *in, int *ret_byte)
+{
+    weir_err err = in->at == in->filled && !in->ended ? fill(reader, in) : WEIR_OK;
+    if (err == WEIR_OK && (in->at == in->filled || in->window[in->at] == 0)) {
+        err = pass_nuls(reader, in);
+    }
+    *ret_byte = err == WEIR_OK && in->at < in->filled ? in->window[in->at] : -1;
+    return err;
+}
+
+/* The same, in the loop over bytes: a call for each would cost a sixth of reading. */
+static inline weir_err peek(weiri_reader *reader, csv *in, int *ret_byte)
+{
+    if (in->at < in->filled && in->window[in->at] != 0) {
+        *ret_byte = in->window[in->at];
+        return WEIR_OK;
+    }
+    return weiri_csv_peek(reader, in, ret_byte);
+}
+
+weir_err weiri_csv_hold_lines(weiri_reader *reader, csv *in, int lines)
+{
+    in->offset += in->at;
+    in->filled -= in->at;
+    memmove(in->window, in->window + in->at, in->filled);
+    in->at = 0;
+    bool more = true;
+    for (size_t at = 0; lines > 0; at++) {
+        /* A \r needs a look at the byte behind it. */
+        while (more && at + (at < in->filled && in->window[at] == '\r') >= in->filled) {
+            size_t got = 0;
+            weir_err err =
+                weiri_input_read(&reader->input, in->offset + in->filled, in->window + in->filled,
+                                 WEIRI_CSV_WINDOW - in->filled, 1, &got);
+            if (err != WEIR_OK) {
+                return err;
+            }
+            in->filled += got;
+            more = got > 0 && in->filled < WEIRI_CSV_WINDOW;
+        }
+        if (at >= in->filled) {
+            break;
+        }
+        bool pair = at + 1 < in->filled && in->window[at + 1] == '\n';
+        if (in->line_end == 0 && (in->window[at] == '\n' || in->window[at] == '\r')) {
+            in->line_end = in->window[at] == '\r' && !pair ? '\r' : '\n';
+        }
+        lines -= in->line_end != 0 && in->window[at] == (unsigned char)in->line_end;
+    }
+    in->line_end = in->line_end ? in->line_end : '\n';
     return WEIR_OK;
 }
 
@@ -41,7 +107,8 @@ weir_err weiri_csv_wrong(weiri_reader *reader, const csv *in, const char *what, 
 
 static bool is_blank(int byte)
 {
-    return byte == ' ' || byte == '\r' || byte == '\f' || byte == '\v' || byte == '\t';
+    return byte == ' ' || byte == '\r' || byte == '\n' || byte == '\f' || byte == '\v' ||
+           byte == '\t';
 }
 
 static bool separates(const csv *in, int byte)
@@ -51,6 +118,9 @@ static bool separates(const csv *in, int byte)
 
 static weir_err keep(weiri_reader *reader, csv *in, int byte)
 {
+    if (in->field_bytes == FIELD_BYTES - 1 && in->passed_over) {
+        return WEIR_OK;
+    }
     if (in->field_bytes == FIELD_BYTES - 1) {
         return weiri_csv_wrong(reader, in, "a field of more than 255 bytes", "a number or a label");
     }
@@ -58,13 +128,14 @@ static weir_err keep(weiri_reader *reader, csv *in, int byte)
     return WEIR_OK;
 }
 
-/* Behind the opening quote up to the closing one; two of them stand for one. */
+/* Behind the opening quote up to the closing one; two of them stand for one. Blanks around are left out, as
+ * without quotes. */
 static weir_err take_quoted(weiri_reader *reader, csv *in)
 {
     for (;;) {
         int byte = 0;
-        weir_err err = weiri_csv_peek(reader, in, &byte);
-        if (err == WEIR_OK && (byte < 0 || byte == '\n')) {
+        weir_err err = peek(reader, in, &byte);
+        if (err == WEIR_OK && (byte < 0 || byte == in->line_end)) {
             err = weiri_csv_wrong(reader, in, "the line's end", "a closing quote");
         }
         if (err != WEIR_OK) {
@@ -72,13 +143,13 @@ static weir_err take_quoted(weiri_reader *reader, csv *in)
         }
         in->at++;
         if (byte == '"') {
-            err = weiri_csv_peek(reader, in, &byte);
+            err = peek(reader, in, &byte);
             if (err != WEIR_OK || byte != '"') {
                 return err;
             }
             in->at++;
         }
-        err = keep(reader, in, byte);
+        err = is_blank(byte) && in->field_bytes == 0 ? WEIR_OK : keep(reader, in, byte);
         if (err != WEIR_OK) {
             return err;
         }
@@ -88,12 +159,12 @@ static weir_err take_quoted(weiri_reader *reader, csv *in)
 /* Whether the byte that is next (-1: the end) ends the line: then it is passed. */
 static bool ends_line(csv *in, int byte, ending *ret_end)
 {
-    if (byte >= 0 && byte != '\n') {
+    if (byte >= 0 && byte != in->line_end) {
         return false;
     }
     *ret_end = byte < 0 ? END_FILE : END_LINE;
-    in->line += byte == '\n';
-    in->at += byte == '\n';
+    in->line += byte >= 0;
+    in->at += byte >= 0;
     return true;
 }
 
@@ -104,7 +175,7 @@ weir_err weiri_csv_take_field(weiri_reader *reader, csv *in, ending *ret_end)
     in->field_bytes = 0;
     in->quoted = false;
     for (bool first = true;;) {
-        weir_err err = weiri_csv_peek(reader, in, &byte);
+        weir_err err = peek(reader, in, &byte);
         if (err != WEIR_OK) {
             return err;
         }
@@ -130,7 +201,7 @@ weir_err weiri_csv_take_field(weiri_reader *reader, csv *in, ending *ret_end)
         }
         first = false;
     }
-    while (!in->quoted && in->field_bytes > 0 && is_blank(in->field[in->field_bytes - 1])) {
+    while (in->field_bytes > 0 && is_blank(in->field[in->field_bytes - 1])) {
         in->field_bytes--;
     }
     in->field[in->field_bytes] = 0;
@@ -142,7 +213,7 @@ weir_err weiri_csv_past_blanks(weiri_reader *reader, csv *in, ending *ret_end)
 {
     while (in->separator == ' ' && *ret_end == END_FIELD) {
         int byte = 0;
-        weir_err err = weiri_csv_peek(reader, in, &byte);
+        weir_err err = peek(reader, in, &byte);
         if (err != WEIR_OK) {
             return err;
         }
@@ -162,12 +233,12 @@ weir_err weiri_csv_next_line(weiri_reader *reader, csv *in, bool *ret_any)
 {
     for (;;) {
         int byte = 0;
-        weir_err err = weiri_csv_peek(reader, in, &byte);
+        weir_err err = peek(reader, in, &byte);
         if (err != WEIR_OK || byte < 0) {
             *ret_any = false;
             return err;
         }
-        if (byte == '\n') {
+        if (byte == in->line_end) {
             in->line++;
         } else if (!is_blank(byte) || (byte == '\t' && in->separator == '\t')) {
             *ret_any = true;
@@ -179,25 +250,21 @@ weir_err weiri_csv_next_line(weiri_reader *reader, csv *in, bool *ret_any)
 
 /* ---- numbers ---------------------------------------------------------------------------------------- */
 
-/* A number, or what stands for a missing one (S5). */
-bool weiri_csv_number_of(const csv *in, double *ret_number)
+bool weiri_csv_number(const char *text, double *ret_number)
 {
     static const char *const missing[] = {"", "nan", "na", "n/a", "null", "-nan"};
     const char *end = NULL;
-    if (in->quoted) {
-        return false;
-    }
-    if (weiri_number_read(in->field, &end, ret_number) && *end == 0) {
+    if (weiri_number_read(text, &end, ret_number) && *end == 0) {
         return true;
     }
-    const char *text = in->field + (*in->field == '+');
-    if (weiri_equal_blind(text, "inf") || weiri_equal_blind(text, "-inf") ||
-        weiri_equal_blind(text, "infinity") || weiri_equal_blind(text, "-infinity")) {
-        *ret_number = *text == '-' ? -INFINITY : INFINITY;
+    const char *name = text + (*text == '+');
+    if (weiri_equal_blind(name, "inf") || weiri_equal_blind(name, "-inf") ||
+        weiri_equal_blind(name, "infinity") || weiri_equal_blind(name, "-infinity")) {
+        *ret_number = *name == '-' ? -INFINITY : INFINITY;
         return true;
     }
     for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
-        if (weiri_equal_blind(in->field, missing[i])) {
+        if (weiri_equal_blind(text, missing[i])) {
             *ret_number = NAN;
             return true;
         }
@@ -205,13 +272,109 @@ bool weiri_csv_number_of(const csv *in, double *ret_number)
     return false;
 }
 
-/* One row into values[columns]. *ret_whole false: the file ends within it. */
+bool weiri_csv_decimal_comma(const char *text, double *ret_number)
+{
+    char point[64];
+    const char *comma = strchr(text, ','), *end = NULL;
+    if (comma == NULL || strlen(text) >= sizeof point) {
+        return false;
+    }
+    strcpy(point, text);
+    point[comma - text] = '.';
+    return weiri_number_read(point, &end, ret_number) && *end == 0;
+}
+
+/* "time", "Time (s)", "timestamps", "time_stamp [ms]", "elapsed time": letters alone say it. */
+bool weiri_csv_time(const char *label, double *ret_unit)
+{
+    static const struct {
+        const char *name;
+        double unit;
+    } units[] = {
+        {"", 1},
+        {"s", 1},
+        {"sec", 1},
+        {"secs", 1},
+        {"second", 1},
+        {"seconds", 1},
+        {"ms", 1e-3},
+        {"msec", 1e-3},
+        {"us", 1e-6},
+        {"usec", 1e-6},
+        {"\xc2\xb5s", 1e-6},
+        {"\xce\xbcs", 1e-6},
+        {"ns", 1e-9},
+        {"nsec", 1e-9},
+        {"milliseconds", 1e-3},
+        {"microseconds", 1e-6},
+        {"nanoseconds", 1e-9},
+    };
+    static const char *const words[] = {"elapsed", "time", "stamp"};
+    char letters[40];
+    size_t used = 0;
+    for (; *label; label++) {
+        if (strchr(" _-./()[]", *label) == NULL) {
+            if (used == sizeof letters - 1) {
+                return false;
+            }
+            bool upper = *label >= 'A' && *label <= 'Z';
+            letters[used++] = (char)(upper ? *label - 'A' + 'a' : *label);
+        }
+    }
+    letters[used] = 0;
+    const char *rest = letters;
+    for (size_t i = 0; i < 3; i++) {
+        bool here = strncmp(rest, words[i], strlen(words[i])) == 0;
+        if (!here && i == 1) {
+            return false;
+        }
+        rest += here ? strlen(words[i]) : 0;
+    }
+    for (int plural = 0; plural < 2; plural++) {
+        for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+            if (strcmp(rest + plural, units[i].name) == 0) {
+                *ret_unit = units[i].unit;
+                return true;
+            }
+        }
+        if (*rest != 's') {
+            break;
+        }
+    }
+    return false;
+}
+
+static weir_err no_number(weiri_reader *reader, const csv *in, uint64_t line, uint64_t column)
+{
+    double number = 0;
+    char text[300] = "", first[64] = "";
+    uint64_t channel = column - (in->time < column);
+    if (in->separator != ',' && weiri_csv_decimal_comma(in->field, &number)) {
+        snprintf(text, sizeof text,
+                 " with a decimal point; this has a decimal comma: replace it, for "
+                 "example by sed 's/,/./g'");
+    } else if (reader->channel_count > 1 && column != in->time) {
+        snprintf(text, sizeof text, "; --exclude \"%.60s\" leaves its column out",
+                 reader->channels[channel].label);
+    }
+    if (in->odd_labels) {
+        snprintf(first, sizeof first, " (line %llu was taken for labels)",
+                 (unsigned long long)in->odd_labels);
+    }
+    return weiri_malformed(reader, in->offset + in->at,
+                           "line %llu, column %llu: found \"%.40s\", expected a number%s%s",
+                           (unsigned long long)line, (unsigned long long)column + 1, in->field,
+                           text, first);
+}
+
 weir_err weiri_csv_take_row(weiri_reader *reader, csv *in, double *values, bool *ret_whole)
 {
     ending ended = END_FIELD;
     uint64_t count = 0;
     for (; ended == END_FIELD; count++) {
         uint64_t line = in->line;
+        bool wanted = count >= in->columns || in->wanted == NULL || in->wanted[count];
+        in->passed_over = !wanted;
         weir_err err = weiri_csv_take_field(reader, in, &ended);
         if (err == WEIR_OK) {
             err = weiri_csv_past_blanks(reader, in, &ended);
@@ -219,19 +382,10 @@ weir_err weiri_csv_take_row(weiri_reader *reader, csv *in, double *values, bool 
         if (err != WEIR_OK) {
             return err;
         }
-        double number = 0;
-        bool is_number = weiri_csv_number_of(in, &number);
+        double number = NAN;
+        bool is_number = !wanted || weiri_csv_number(in->field, &number);
         if (ended == END_FILE && (!is_number || (in->field_bytes == 0 && in->columns > 1))) {
             break; /* cut off within a field, or just before one */
-        }
-        if (!is_number) {
-            return weiri_malformed(reader, in->offset + in->at,
-                                   "line %llu, column %llu: found \"%.40s\", expected a number",
-                                   (unsigned long long)line, (unsigned long long)count + 1,
-                                   in->field);
-        }
-        if (count < in->columns && values) {
-            values[count] = number;
         }
         if ((ended != END_FIELD && ended != END_FILE && count + 1 != in->columns) ||
             count >= in->columns) {
@@ -240,8 +394,13 @@ weir_err weiri_csv_take_row(weiri_reader *reader, csv *in, double *values, bool 
                 (unsigned long long)line, ended == END_FIELD ? "more than " : "",
                 (unsigned long long)count + (ended != END_FIELD), (unsigned long long)in->columns);
         }
+        if (!is_number) {
+            return no_number(reader, in, line, count);
+        }
+        values[count] = number;
     }
-    *ret_whole = count == in->columns;
+    /* What breaks off in NULs was not written to its end. */
+    *ret_whole = count == in->columns && !(ended == END_FILE && in->nuls_told);
     in->unended = ended == END_FILE;
     return WEIR_OK;
 }

@@ -32,23 +32,54 @@ weir_err weiri_csv_holds(const weir_spec *spec, bool to_pipe)
             spec->dim_count, spec->dims[0].name, spec->dims[1].name, spec->dims[2].name,
             spec->dim_count > 3 ? " x ..." : "");
     }
+    if (weir_spec_columns(spec) > WEIRI_CSV_COLUMNS) {
+        return weiri_fail(WEIR_E_USAGE, "csv is read with up to %d columns; the stream has %llu",
+                          WEIRI_CSV_COLUMNS, (unsigned long long)weir_spec_columns(spec));
+    }
+    const weir_axis *axis = spec->dim_count > 1 ? &spec->dims[1] : NULL;
+    for (uint64_t i = 0; axis && axis->labels && i < axis->size; i++) {
+        if (strlen(axis->labels[i]) >= FIELD_BYTES) {
+            return weiri_fail(WEIR_E_USAGE,
+                              "csv is read with labels of up to %d bytes; that of channel %llu has "
+                              "%zu",
+                              FIELD_BYTES - 1, (unsigned long long)i, strlen(axis->labels[i]));
+        }
+    }
     return WEIR_OK;
 }
 
 static weir_err put_label(weiri_writer *writer, const char *label)
 {
-    const char *end = NULL;
     double number = 0;
-    /* A number in quotes is a label to the reader, without them a value. */
-    bool quote = strpbrk(label, "\",;\t\n #") || *label == 0 ||
-                 (weiri_number_read(label, &end, &number) && *end == 0);
+    /* What reads as a number, or as a missing one, is a label to the reader where it is in quotes. */
+    bool quote = strpbrk(label, "\",;\t\n #%") || weiri_csv_number(label, &number);
     weir_err err = quote ? weiri_writer_put(writer, "\"", 1) : WEIR_OK;
     for (; err == WEIR_OK && *label; label++) {
-        const char *text = *label == '"' ? "\"\"" : *label == '\n' ? " " : NULL;
+        const char *text = *label == '"' ? "\"\"" : (unsigned char)*label < ' ' ? " " : NULL;
         err = text ? weiri_writer_put(writer, text, strlen(text))
                    : weiri_writer_put(writer, label, 1);
     }
     return err == WEIR_OK && quote ? weiri_writer_put(writer, "\"", 1) : err;
+}
+
+/* The label of a column; text is where one is made that the stream has not. */
+static const char *label_of(const weir_axis *axis, uint64_t column, char *text, size_t size)
+{
+    char number[NUMBER_BYTES];
+    if (axis == NULL) {
+        return "value";
+    }
+    if (axis->labels) {
+        return axis->labels[column];
+    }
+    if (axis->values == NULL && strcmp(axis->name, "ch") == 0) {
+        snprintf(text, size, "ch%llu", (unsigned long long)column);
+        return text;
+    }
+    double value = axis->values ? axis->values[column] : axis->start + (double)column * axis->step;
+    weiri_number_write(value, number, sizeof number);
+    snprintf(text, size, "%.40s_%s", axis->name, number);
+    return text;
 }
 
 static weir_err begin(weiri_writer *writer, const weir_source_info *source, const char *chain)
@@ -57,24 +88,20 @@ static weir_err begin(weiri_writer *writer, const weir_source_info *source, cons
     (void)chain;
     const weir_axis *axis = writer->spec.dim_count > 1 ? &writer->spec.dims[1] : NULL;
     uint64_t columns = weir_spec_columns(&writer->spec);
-    char separator = separator_of(writer);
-    weir_err err = WEIR_OK;
+    char separator = separator_of(writer), text[96];
+    bool time_like = false;
+    for (uint64_t i = 0; i < columns && columns > 1; i++) {
+        double unit = 0;
+        time_like = time_like || weiri_csv_time(label_of(axis, i, text, sizeof text), &unit);
+    }
+    static const char no_time[] = "# " WEIRI_CSV_NO_TIME ": none\n";
+    weir_err err = time_like ? weiri_writer_put(writer, no_time, sizeof no_time - 1) : WEIR_OK;
     for (uint64_t i = 0; err == WEIR_OK && i < columns; i++) {
-        char text[96], number[NUMBER_BYTES];
-        if (axis == NULL) {
-            snprintf(text, sizeof text, "value");
-        } else if (axis->labels == NULL && axis->values == NULL && strcmp(axis->name, "ch") == 0) {
-            snprintf(text, sizeof text, "ch%llu", (unsigned long long)i);
-        } else if (axis->labels == NULL) {
-            double value = axis->values ? axis->values[i] : axis->start + (double)i * axis->step;
-            weiri_number_write(value, number, sizeof number);
-            snprintf(text, sizeof text, "%.40s_%s", axis->name, number);
-        }
         if (i > 0) {
             err = weiri_writer_put(writer, &separator, 1);
         }
         if (err == WEIR_OK) {
-            err = put_label(writer, axis && axis->labels ? axis->labels[i] : text);
+            err = put_label(writer, label_of(axis, i, text, sizeof text));
         }
     }
     if (err == WEIR_OK) {

@@ -120,20 +120,25 @@ static weir_err shape(parser *in, header *ret)
 
 static weir_err descr(parser *in, header *ret)
 {
-    static const char *const read[] = {"u1", "u2", "i2", "i4", "f4", "f8"};
-    char text[32];
+    static const char *const read[] = {"b1", "i1", "i2", "i4", "i8", "u1",
+                                       "u2", "u4", "u8", "f2", "f4", "f8"};
+    char text[33] = "="; /* behind a mark of the byte order, names are NumPy's */
     const char *from = in->at;
-    weir_err err = quoted(in, text, sizeof text);
+    weir_err err = quoted(in, text + 1, sizeof text - 1);
     if (err != WEIR_OK) {
         return err;
     }
+    char *name = text + (strchr("<>=|", text[1]) ? 1 : 0);
     bool known = false;
     for (size_t i = 0; i < sizeof read / sizeof *read; i++) {
-        known = known || strcmp(text + strspn(text, "<>=|"), read[i]) == 0;
+        known = known || strcmp(name + 1, read[i]) == 0;
     }
-    if (!known || strspn(text, "<>=|") > 1 || weiri_stored_parse(text, &ret->stored) != WEIR_OK) {
+    if (known && name[1] == 'b') {
+        name[1] = 'u'; /* a truth is a byte of 0 or 1 */
+    }
+    if (!known || weiri_stored_parse(name, &ret->stored) != WEIR_OK) {
         in->at = from;
-        return wrong(in, "a dtype that is read: u1 u2 i2 i4 f4 f8");
+        return wrong(in, "a dtype that is read: b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8");
     }
     return WEIR_OK;
 }
@@ -254,6 +259,34 @@ static bool probe(const unsigned char *first, size_t count)
     return count >= 6 && memcmp(first, MAGIC, 6) == 0;
 }
 
+/* Fewer bytes than the header states: what is whole is read. The last of it is missing, which is frames in C order
+ * and, column behind column, values of the last dimension in Fortran order. */
+static weir_err cut_short(weiri_reader *reader, header *head, uint64_t there)
+{
+    uint32_t last = head->fortran ? head->dims - 1 : 0;
+    uint64_t piece = weiri_stored_bytes(head->stored), stated = head->shape[last];
+    for (uint32_t i = 0; i < head->dims; i++) {
+        piece *= i == last ? 1 : head->shape[i];
+    }
+    uint64_t whole = there / piece;
+    static const char *const names[] = {"frames", "channels"};
+    const char *name = last < 2 ? names[last] : "values of the last dimension";
+    if (whole == 0) {
+        return weiri_malformed(
+            reader, reader->input.size,
+            "the file ends here, within the first of the %llu %s that the header "
+            "states: expected %llu bytes each, found %llu",
+            (unsigned long long)stated, name, (unsigned long long)piece, (unsigned long long)there);
+    }
+    head->shape[last] = whole;
+    weiri_notice(&reader->notices,
+                 "cut short: %llu of the %llu %s that the header states are whole; the last %llu "
+                 "bytes are not read",
+                 (unsigned long long)whole, (unsigned long long)stated, name,
+                 (unsigned long long)(there % piece));
+    return WEIR_OK;
+}
+
 /* The claim of the header against the file: no size that follows from it is used before. */
 static weir_err check_size(weiri_reader *reader, header *head)
 {
@@ -274,32 +307,15 @@ static weir_err check_size(weiri_reader *reader, header *head)
         return weiri_malformed(reader, 10, "npy shape: %llu frames of %llu values fit no file",
                                (unsigned long long)head->shape[0], (unsigned long long)columns);
     }
-    uint64_t size = reader->input.size;
-    if (!reader->input.pipe && size - reader->data_offset < bytes) {
-        uint64_t whole = (size - reader->data_offset) / (bytes / head->shape[0]);
-        double rate_hz = reader->options->rate_hz;
-        if (head->fortran || !(rate_hz > 0) ||
-            !weiri_reader_within(reader, (double)whole / rate_hz)) {
-            char hint[80] = "";
-            if (!head->fortran && whole > 0 && rate_hz > 0) {
-                snprintf(hint, sizeof hint, "; --duration %.12gs takes the %llu that are whole",
-                         (double)whole / rate_hz, (unsigned long long)whole);
-            }
-            return weiri_malformed(
-                reader, size,
-                "the file ends here: %llu frames of %llu values are %llu bytes, found %llu%s",
-                (unsigned long long)head->shape[0], (unsigned long long)columns,
-                (unsigned long long)bytes, (unsigned long long)(size - reader->data_offset), hint);
-        }
-        weiri_notice(&reader->notices, "the file is cut: %llu of %llu frames are whole",
-                     (unsigned long long)whole, (unsigned long long)head->shape[0]);
-        head->shape[0] = whole;
+    if (reader->input.pipe) {
+        return WEIR_OK;
     }
-    if (!reader->input.pipe && size - reader->data_offset > bytes) {
+    uint64_t there = reader->input.size - reader->data_offset;
+    if (there > bytes) {
         weiri_notice(&reader->notices, "%llu bytes behind the array are not read",
-                     (unsigned long long)(size - reader->data_offset - bytes));
+                     (unsigned long long)(there - bytes));
     }
-    return WEIR_OK;
+    return there < bytes ? cut_short(reader, head, there) : WEIR_OK;
 }
 
 static weir_err npy_open(weiri_reader *reader)

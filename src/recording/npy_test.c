@@ -55,24 +55,39 @@ static recorded read_path(const char *path, const weir_recording_options *option
     return all;
 }
 
-/* Value of frame t, column c; fits every dtype. */
+/* Value of frame t, column c; fits every dtype (but b1 and i1, for which it is made smaller). */
 static double value(size_t t, size_t c)
 {
     return (double)((t * 7 + c * 13) % 251);
+}
+
+static double value_as(const char *code, size_t t, size_t c)
+{
+    double number = value(t, c);
+    return strcmp(code, "b1") == 0   ? (double)((int)number % 2)
+           : strcmp(code, "i1") == 0 ? number - 125
+                                     : number;
 }
 
 static size_t put_value(unsigned char *to, const char *code, bool big, double number)
 {
     unsigned char bytes[8];
     size_t width = (size_t)(code[1] - '0');
-    if (code[0] == 'f' && width == 4) {
+    if (code[0] == 'f' && width == 2) {
+        /* Half precision by hand: a normal number's fraction of 10 bits holds 0 to 250. */
+        int exponent = 0;
+        double fraction = frexp(number, &exponent); /* in [0.5, 1) */
+        uint16_t half =
+            number == 0 ? 0 : (uint16_t)((exponent + 14) << 10 | (int)((fraction * 2 - 1) * 1024));
+        memcpy(bytes, &half, 2);
+    } else if (code[0] == 'f' && width == 4) {
         float narrow = (float)number;
         memcpy(bytes, &narrow, 4);
     } else if (code[0] == 'f') {
         memcpy(bytes, &number, 8);
     } else {
-        int32_t whole = (int32_t)number;
-        memcpy(bytes, &whole, 4);
+        int64_t whole = (int64_t)number;
+        memcpy(bytes, &whole, 8);
     }
     for (size_t i = 0; i < width; i++) {
         to[i] = bytes[big ? width - 1 - i : i];
@@ -83,32 +98,39 @@ static size_t put_value(unsigned char *to, const char *code, bool big, double nu
 static void every_order_and_dtype(void **state)
 {
     (void)state;
-    static const char *const codes[] = {"u1", "u2", "i2", "i4", "f4", "f8"};
-    static const weir_dtype physical[] = {WEIR_F32, WEIR_F32, WEIR_F32,
-                                          WEIR_F64, WEIR_F32, WEIR_F64};
-    static const weir_dtype counts[] = {WEIR_U8, WEIR_U16, WEIR_I16, WEIR_I32, WEIR_F32, WEIR_F64};
+    static const struct {
+        const char *code;
+        weir_dtype physical, counts;
+    } types[] = {
+        {"u1", WEIR_F32, WEIR_U8},  {"u2", WEIR_F32, WEIR_U16}, {"i2", WEIR_F32, WEIR_I16},
+        {"i4", WEIR_F64, WEIR_I32}, {"f4", WEIR_F32, WEIR_F32}, {"f8", WEIR_F64, WEIR_F64},
+        {"b1", WEIR_F32, WEIR_U8},  {"i1", WEIR_F32, WEIR_I16}, {"u4", WEIR_F64, WEIR_F64},
+        {"i8", WEIR_F64, WEIR_F64}, {"u8", WEIR_F64, WEIR_F64}, {"f2", WEIR_F32, WEIR_F32}};
     uint64_t seed = testing_seed("npy");
     enum { T = 50, C = 5 };
-    for (int which = 0; which < 6 * 2 * 2 * 3 * 2; which++) {
-        int code = which % 6, big = which / 6 % 2, fortran = which / 12 % 2;
-        int version = which / 24 % 3 + 1, stored = which / 72;
+    const int count = sizeof types / sizeof *types;
+    for (int which = 0; which < count * 2 * 2 * 3 * 2; which++) {
+        const char *code = types[which % count].code;
+        int rest = which / count;
+        int big = rest % 2, fortran = rest / 2 % 2, version = rest / 4 % 3 + 1, stored = rest / 12;
         unsigned char body[T * C * 8];
         size_t used = 0;
         for (size_t i = 0; i < T * C; i++) {
             size_t t = fortran ? i % T : i / C, c = fortran ? i / T : i % C;
-            used += put_value(body + used, codes[code], big, value(t, c));
+            used += put_value(body + used, code, big, value_as(code, t, c));
         }
         char dict[128];
         snprintf(dict, sizeof dict, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (%d, %d), }\n",
-                 big ? '>' : '<', codes[code], fortran ? "True" : "False", T, C);
+                 big ? '>' : '<', code, fortran ? "True" : "False", T, C);
         weir_recording_options options = at_rate(100);
         options.counts = stored;
         recorded all = read_path(make("a.npy", version, dict, body, used), &options, seed);
         assert_int_equal(all.frames, T);
         assert_int_equal(all.columns, C);
-        assert_int_equal(all.dtype, stored ? counts[code] : physical[code]);
+        assert_int_equal(all.dtype,
+                         stored ? types[which % count].counts : types[which % count].physical);
         for (size_t i = 0; i < T * C; i++) {
-            assert_true(all.values[i] == value(i / C, i % C));
+            assert_true(all.values[i] == value_as(code, i / C, i % C));
         }
         recorded_free(&all);
         /* The same with channels picked in another order, and a window of time. */
@@ -120,7 +142,7 @@ static void every_order_and_dtype(void **state)
         assert_int_equal(all.first_index, 10);
         static const size_t picks[] = {3, 0, 1};
         for (size_t i = 0; i < 60; i++) {
-            assert_true(all.values[i] == value(10 + i / 3, picks[i % 3]));
+            assert_true(all.values[i] == value_as(code, 10 + i / 3, picks[i % 3]));
         }
         recorded_free(&all);
     }
@@ -181,9 +203,9 @@ static void headers(void **state)
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", NULL}, /* bytes are over */
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 4)}", NULL},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': ()}", "single value"},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (4,)}", "are 32 bytes, found 24"},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (300000000000,)}",
-         "300000000000 frames"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (4,)}", NULL}, /* 3 are there */
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (300000000000, 4)}",
+         "within the first of the 300000000000 frames"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",
          "1 to 1048576"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775807, 3)}",
@@ -197,15 +219,19 @@ static void headers(void **state)
         {"{'descr': '<f8', 'fortran_order': False}", "once each"},
         {"{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (3,)}", "once each"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (3,), 'x': 1}", "once each"},
-        {"{'descr': '<c16', 'fortran_order': False, 'shape': (1,)}", "u1 u2 i2 i4 f4 f8"},
-        {"{'descr': '<u8', 'fortran_order': False, 'shape': (3,)}", "u1 u2 i2 i4 f4 f8"},
-        {"{'descr': '|b1', 'fortran_order': False, 'shape': (3,)}", "u1 u2 i2 i4 f4 f8"},
-        {"{'descr': '<<f8', 'fortran_order': False, 'shape': (3,)}", "u1 u2 i2 i4 f4 f8"},
+        {"{'descr': '<c16', 'fortran_order': False, 'shape': (1,)}",
+         "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8"},
+        {"{'descr': '<i3', 'fortran_order': False, 'shape': (3,)}",
+         "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8"},
+        {"{'descr': '|b2', 'fortran_order': False, 'shape': (3,)}",
+         "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8"},
+        {"{'descr': '<<f8', 'fortran_order': False, 'shape': (3,)}",
+         "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8"},
         {"{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (3,)}", "structures"},
         {"{'descr': '<f8', 'fortran_order': 0, 'shape': (3,)}", "True or False"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (3,)} x", "nothing more"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (3,", "a whole number"},
-        {"{'descr': '<f8, 'fortran_order': False, 'shape': (3,)}", "u1 u2"},
+        {"{'descr': '<f8, 'fortran_order': False, 'shape': (3,)}", "u1 u2 u4"},
         {"{{{{{{{{{{{{{{{{{{{{{{{{{{{{{", "quoted"},
         {"               ", "expected {"},
     };
@@ -239,8 +265,114 @@ static void cut_anywhere(void **state)
     assert_ok(open_only(path, &options));
     for (size_t cut = 0; cut < count; cut++) {
         path = write_file("c.npy", bytes, cut);
+        size_t frames = cut > count - sizeof body ? (cut - (count - sizeof body)) / 16 : 0;
+        if (frames > 0) { /* what is whole is read */
+            recorded all = {0};
+            weir_source *source = NULL;
+            assert_ok(weir_recording_open(path, &options, &source));
+            assert_ok(read_source(source, 7, 0, &all));
+            const weir_source_info *info = source->ops->info(source);
+            assert_int_equal(info->frames, frames);
+            assert_int_equal(info->notice_count, 1);
+            char said[128];
+            snprintf(said, sizeof said,
+                     "%zu of the 3 frames that the header states are whole; the last %zu bytes",
+                     frames, (cut - (count - sizeof body)) % 16);
+            assert_non_null(strstr(info->notices[0], said));
+            assert_int_equal(all.frames, frames);
+            assert_memory_equal(all.values, body, frames * 16);
+            recorded_free(&all);
+            source->ops->close(source);
+            continue;
+        }
         assert_int_equal(open_only(path, &options), WEIR_E_RECORDING);
         assert_non_null(strstr(weir_err_detail(), "c.npy: offset "));
+    }
+}
+
+/* In Fortran order a cut file lacks its last channels. */
+static void cut_by_columns(void **state)
+{
+    (void)state;
+    static const double body[6] = {1, 2, 3, 4, 5, 6};
+    const char *path =
+        make("f.npy", 1, "{'descr': '<f8', 'fortran_order': True, 'shape': (3, 2)}", body, 40);
+    weir_recording_options options = at_rate(10);
+    weir_source *source = NULL;
+    recorded all = {0};
+    assert_ok(weir_recording_open(path, &options, &source));
+    assert_ok(read_source(source, 2, 0, &all));
+    const weir_source_info *info = source->ops->info(source);
+    assert_non_null(strstr(info->notices[0],
+                           "1 of the 2 channels that the header states are whole; "
+                           "the last 16 bytes are not read"));
+    assert_int_equal(all.frames, 3);
+    assert_int_equal(all.columns, 1);
+    assert_memory_equal(all.values, body, 24);
+    recorded_free(&all);
+    source->ops->close(source);
+    path = make("f.npy", 1, "{'descr': '<f8', 'fortran_order': True, 'shape': (3, 2)}", body, 20);
+    assert_fails(open_only(path, &options), WEIR_E_RECORDING, "within the first of the 2 channels");
+}
+
+/* A pipe that ends before the frames that the header states, and within one. */
+static void pipe_that_ends_early(void **state)
+{
+    (void)state;
+    static const double body[6] = {1, 2, 3, 4, 5, 6};
+    const char *path =
+        make("p.npy", 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (9, 2)}", body, 43);
+    unsigned char bytes[256];
+    FILE *file = fopen(path, "rb");
+    size_t count = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], bytes, count), (ssize_t)count);
+    close(ends[1]);
+    char name[32];
+    snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
+    weir_recording_options options = at_rate(10);
+    options.format = "npy";
+    weir_source *source = NULL;
+    recorded all = {0};
+    assert_ok(weir_recording_open(name, &options, &source));
+    assert_ok(read_source(source, 7, 0, &all));
+    const weir_source_info *info = source->ops->info(source);
+    assert_int_equal(info->notice_count, 2);
+    assert_non_null(strstr(info->notices[0], "within a frame: the last 11 bytes are not read"));
+    assert_non_null(strstr(info->notices[1], "2 of the 9 frames"));
+    assert_int_equal(all.frames, 2);
+    recorded_free(&all);
+    source->ops->close(source);
+    close(ends[0]);
+}
+
+/* f64 holds whole numbers up to 2^53: beyond, that they are rounded is told once. */
+static void counts_of_64_bits(void **state)
+{
+    (void)state;
+    static const int64_t body[4] = {-9007199254740991, 9007199254740991, 7, 9007199254740993};
+    for (int frames = 2; frames <= 4; frames++) {
+        for (int fortran = 0; fortran < 2; fortran++) {
+            char dict[96];
+            snprintf(dict, sizeof dict, "{'descr': '<i8', 'fortran_order': %s, 'shape': (%d, 1)}",
+                     fortran ? "True" : "False", frames);
+            weir_recording_options options = at_rate(10);
+            weir_source *source = NULL;
+            recorded all = {0};
+            const char *path = make("w.npy", 1, dict, body, (size_t)frames * 8);
+            assert_ok(weir_recording_open(path, &options, &source));
+            assert_ok(read_source(source, 2, 0, &all));
+            const weir_source_info *info = source->ops->info(source);
+            assert_int_equal(info->notice_count, frames == 4);
+            if (frames == 4) {
+                assert_non_null(strstr(info->notices[0], "row 3: a whole number beyond 2^53"));
+            }
+            assert_true((int64_t)all.values[0] == body[0] && (int64_t)all.values[1] == body[1]);
+            recorded_free(&all);
+            source->ops->close(source);
+        }
     }
 }
 
@@ -281,8 +413,8 @@ static void options_that_do_not_suit(void **state)
     assert_fails(open_only("synthetic:", &options), WEIR_E_USAGE, "synthetic:rate=10");
     static const struct {
         const char *list, *said;
-    } lists[] = {{"2", "there are: 0 to 1"},
-                 {"0-2", "there are: 0 to 1"},
+    } lists[] = {{"2", "channels 0 to 1"},
+                 {"0-2", "channels 0 to 1"},
                  {"1-0", "backwards"},
                  {"", "empty"},
                  {"0,,1", "empty"},
@@ -587,17 +719,13 @@ static void unit_that_is_stated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unit_that_is_stated),
-        cmocka_unit_test(every_order_and_dtype),
-        cmocka_unit_test(more_dimensions),
-        cmocka_unit_test(headers),
-        cmocka_unit_test(cut_anywhere),
-        cmocka_unit_test(what_is_no_recording),
-        cmocka_unit_test(options_that_do_not_suit),
-        cmocka_unit_test(fortran_is_bounded),
-        cmocka_unit_test(writing),
-        cmocka_unit_test(unfinished),
-        cmocka_unit_test(outputs_that_cannot_be),
+        cmocka_unit_test(unit_that_is_stated),  cmocka_unit_test(every_order_and_dtype),
+        cmocka_unit_test(more_dimensions),      cmocka_unit_test(headers),
+        cmocka_unit_test(cut_anywhere),         cmocka_unit_test(cut_by_columns),
+        cmocka_unit_test(pipe_that_ends_early), cmocka_unit_test(counts_of_64_bits),
+        cmocka_unit_test(what_is_no_recording), cmocka_unit_test(options_that_do_not_suit),
+        cmocka_unit_test(fortran_is_bounded),   cmocka_unit_test(writing),
+        cmocka_unit_test(unfinished),           cmocka_unit_test(outputs_that_cannot_be),
     };
     return cmocka_run_group_tests_name("npy", tests, NULL, own_folder_remove);
 }

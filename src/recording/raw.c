@@ -3,7 +3,9 @@
  * raw.c: values row by row behind a fixed offset, with nothing that says what they are. In: as options
  * state, or the side file of weir's own. Out: in the host's byte order, with a side file that says what they are.
  */
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "recording/reader.h"
 
@@ -13,8 +15,7 @@ static weir_err missing(const weiri_reader *reader, const char *option, const ch
                       reader->path, what, option);
 }
 
-/* A file must hold whole frames: where it does not, an option is more likely wrong than its tail. But for the
- * part that a run left behind when it was killed. */
+/* Whole frames are read. A rest at the end is a recorder's that was stopped, or an option is wrong. */
 static weir_err check_size(weiri_reader *reader, uint64_t frame_bytes)
 {
     uint64_t size = reader->input.size;
@@ -23,18 +24,34 @@ static weir_err check_size(weiri_reader *reader, uint64_t frame_bytes)
                                (unsigned long long)reader->data_offset);
     }
     uint64_t rest = (size - reader->data_offset) % frame_bytes;
-    if (rest != 0 && weiri_is_part(reader->path)) {
-        weiri_notice(&reader->notices, "ends within a frame: the last %llu bytes are left out",
-                     (unsigned long long)rest);
-    } else if (rest != 0) {
-        return weiri_malformed(
-            reader, size - rest,
-            "ends within a frame: found %llu bytes, expected %llu (%llu channels "
-            "of %zu bytes); are dtype, channels and offset right?",
-            (unsigned long long)rest, (unsigned long long)frame_bytes,
-            (unsigned long long)reader->channel_count, weiri_stored_bytes(reader->stored));
+    weiri_reader_rest(reader, rest, frame_bytes);
+    if (rest > 0 && !weiri_is_part(reader->path)) {
+        weiri_notice(
+            &reader->notices,
+            "a frame is taken as %llu channels of %zu bytes from offset %llu on; are dtype, "
+            "channels and offset right?",
+            (unsigned long long)reader->channel_count, weiri_stored_bytes(reader->stored),
+            (unsigned long long)reader->data_offset);
     }
     return WEIR_OK;
+}
+
+/* A WFDB record's signal: NAME.dat with NAME.hea beside it, often packed (two samples in three bytes). */
+static weir_err refuse_wfdb(const weiri_reader *reader)
+{
+    char path[4096];
+    const char *dot = strrchr(reader->path, '.');
+    int stem = dot ? (int)(dot - reader->path) : 0;
+    if (reader->options->format || reader->input.pipe || stem == 0 ||
+        snprintf(path, sizeof path, "%.*s.hea", stem, reader->path) >= (int)sizeof path ||
+        access(path, R_OK) != 0) {
+        return WEIR_OK;
+    }
+    return weiri_fail(
+        WEIR_E_RECORDING,
+        "%s: the signal of a WFDB record, whose header is %s; WFDB is not read: convert "
+        "it, for example by mit2edf, or state --format raw if the values are plain",
+        reader->path, path);
 }
 
 static uint64_t frames_of(const weiri_reader *reader)
@@ -49,6 +66,10 @@ static weir_err raw_open(weiri_reader *reader)
     const weir_recording_options *options = reader->options;
     const char *dtype = options->dtype;
     uint64_t channels = options->channels_in_file;
+    weir_err err = refuse_wfdb(reader);
+    if (err != WEIR_OK) {
+        return err;
+    }
     if (!reader->input.pipe && (dtype == NULL || channels == 0)) {
         weiri_side_shape(reader, &dtype, &channels);
     }
@@ -62,7 +83,7 @@ static weir_err raw_open(weiri_reader *reader)
         return weiri_fail(WEIR_E_USAGE, "%s: %llu channels: at most %u", reader->path,
                           (unsigned long long)channels, WEIRI_MAX_CHANNELS);
     }
-    weir_err err = weiri_stored_parse(dtype, &reader->stored);
+    err = weiri_stored_parse(dtype, &reader->stored);
     if (err != WEIR_OK) {
         return weiri_fail_prefix(err, "%s: ", reader->path);
     }

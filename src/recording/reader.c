@@ -4,6 +4,7 @@
  * ways in which most formats lie: row by row, and column by column.
  */
 #include <fenv.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -123,6 +124,15 @@ weir_err weiri_reader_need_rate(weiri_reader *reader)
     }
     reader->rate_hz = rate_hz;
     return WEIR_OK;
+}
+
+void weiri_reader_rest(weiri_reader *reader, uint64_t bytes, uint64_t frame_bytes)
+{
+    if (bytes > 0) {
+        weiri_notice(&reader->notices,
+                     "ends within a frame: the last %llu bytes are not read (a frame has %llu)",
+                     (unsigned long long)bytes, (unsigned long long)frame_bytes);
+    }
 }
 
 /* ---- segments ------------------------------------------------------------------------------------- */
@@ -248,7 +258,11 @@ static weir_err read_some(weiri_reader *reader, void *rows, size_t frames, size_
     if (err != WEIR_OK) {
         return err;
     }
-    if (got == 0 && reader->current.frames != WEIR_FRAMES_UNKNOWN) {
+    if (got == 0 && reader->current.frames != WEIR_FRAMES_UNKNOWN && reader->input.pipe) {
+        weiri_notice(&reader->notices,
+                     "ends early: %llu of the %llu frames that it states are there",
+                     (unsigned long long)reader->index, (unsigned long long)reader->current.frames);
+    } else if (got == 0 && reader->current.frames != WEIR_FRAMES_UNKNOWN) {
         return weiri_fail(WEIR_E_RECORDING, "%s: ends after %llu of %llu frames",
                           reader->input.fd >= 0 ? reader->input.name : reader->path,
                           (unsigned long long)reader->index,
@@ -356,6 +370,27 @@ const weir_source_ops weiri_reader_ops = {
     .idle = source_idle,
 };
 
+/* ---- helpers: counts of 64 bits ----------------------------------------------------------------------- */
+
+/* An f64 holds every whole number up to 2^53, of which this tells where they go beyond. */
+static void tell_rounded(weiri_reader *reader, uint64_t index, const void *rows, size_t frames)
+{
+    weiri_coding coding = reader->stored.coding;
+    if (reader->rounded || (coding != WEIRI_CODING_I64 && coding != WEIRI_CODING_U64)) {
+        return;
+    }
+    uint64_t columns = reader->pick_count * reader->inner;
+    for (uint64_t i = 0; i < frames * columns; i++) {
+        if (fabs(((const double *)rows)[i]) >= 0x1p53) {
+            reader->rounded = true;
+            weiri_notice(&reader->notices,
+                         "row %llu: a whole number beyond 2^53 is rounded: values are f64",
+                         (unsigned long long)(index + i / columns));
+            return;
+        }
+    }
+}
+
 /* ---- helpers: rows ---------------------------------------------------------------------------------- */
 
 static uint64_t stored_frame_bytes(const weiri_reader *reader)
@@ -457,13 +492,12 @@ weiri_rows_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows,
         return err;
     }
     size_t whole = got / frame_bytes;
-    if (whole == 0 && got > 0) {
-        return weiri_malformed(reader, reader->data_offset + skipped,
-                               "ends within a frame: found %zu bytes, expected %zu", got,
-                               frame_bytes);
+    if (reader->input.pipe) {
+        weiri_reader_rest(reader, got % frame_bytes, frame_bytes);
     }
     if (!straight) {
         weiri_rows_convert(reader, reader->buffer, frame_bytes, whole, rows);
+        tell_rounded(reader, index, rows, whole);
     }
     *ret_frames = whole;
     return WEIR_OK;
@@ -559,6 +593,7 @@ weir_err weiri_planes_read(weiri_reader *reader,
     uint64_t there = reader->loaded_end - index;
     size_t count = frames < there ? frames : (size_t)there;
     weiri_columns_convert(reader, plane_at, index - reader->loaded, count, rows);
+    tell_rounded(reader, index, rows, count);
     *ret_frames = count;
     return WEIR_OK;
 }

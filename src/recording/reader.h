@@ -57,7 +57,8 @@ weir_err weiri_input_read(
 
 /* ---- convert.c: from stored values to rows ----------------------------------------------------- */
 
-/* How a value lies in a file: X(NAME, bytes, dtype of its counts). */
+/* How a value is stored in a file: X(NAME, bytes, dtype of its counts). The dtype is one in which every count
+ * stays distinct; but for 64-bit integers beyond 2^53, of which weiri_rows_read tells. */
 #define WEIRI_CODING_LIST(X)                                                                       \
     X(U8, 1, WEIR_U8)                                                                              \
     X(U16, 2, WEIR_U16)                                                                            \
@@ -65,7 +66,12 @@ weir_err weiri_input_read(
     X(I24, 3, WEIR_I32)                                                                            \
     X(I32, 4, WEIR_I32)                                                                            \
     X(F32, 4, WEIR_F32)                                                                            \
-    X(F64, 8, WEIR_F64)
+    X(F64, 8, WEIR_F64)                                                                            \
+    X(I8, 1, WEIR_I16)                                                                             \
+    X(U32, 4, WEIR_F64)                                                                            \
+    X(I64, 8, WEIR_F64)                                                                            \
+    X(U64, 8, WEIR_F64)                                                                            \
+    X(F16, 2, WEIR_F32)
 
 #define WEIRI_CODING_ENUM(name, bytes, dtype) WEIRI_CODING_##name,
 typedef enum weiri_coding { WEIRI_CODING_LIST(WEIRI_CODING_ENUM) WEIRI_CODINGS } weiri_coding;
@@ -168,6 +174,7 @@ typedef struct weiri_reader {
     unsigned char *buffer;
     uint64_t tile_frames;
     uint64_t loaded, loaded_end; /* frames that a helper's buffer holds */
+    bool rounded;                /* it has been told that counts were rounded */
 } weiri_reader;
 
 /* A format's functions. Reading and writing are optional: NULL = not possible. */
@@ -232,6 +239,9 @@ weir_err weiri_reader_get(weiri_reader *reader, uint64_t count, size_t size, voi
 
 /* Declares memory that a format's library holds (M7), until the end. WEIR_E_LIMIT. */
 weir_err weiri_reader_charge(weiri_reader *reader, uint64_t bytes);
+
+/* Tells of bytes at the input's end that are no whole frame and so are not read (0: nothing). */
+void weiri_reader_rest(weiri_reader *reader, uint64_t bytes, uint64_t frame_bytes);
 
 /* A text of count bytes, cut at its ends, as UTF-8 (what is not is taken as Latin-1). */
 weir_err

@@ -90,37 +90,36 @@ static bool read_number(const char *text, size_t length, uint64_t *ret_number)
     return length > 0;
 }
 
-/* "Fp1, Fp2, Cz, ... (32 in all, numbered from 0)", as far as it fits; of an unlabelled recording the numbers. */
-static void list_channels(const weiri_reader *reader, char *text, size_t size)
+/* ": Fp1, Fp2, Cz, ...", as many labels as fit. */
+static void list_labels(const weiri_reader *reader, char *text, size_t size)
 {
-    unsigned long long count = reader->channel_count;
-    if (reader->channels == NULL) {
-        snprintf(text, size, "0 to %llu", count - 1);
-        return;
-    }
     size_t used = 0;
-    uint64_t i = 0;
-    for (; i < count && used + 120 < size; i++) {
-        used += (size_t)snprintf(text + used, size - used, "%s%.60s", i ? ", " : "",
-                                 reader->channels[i].label);
+    *text = 0;
+    for (uint64_t i = 0; reader->channels && i < reader->channel_count; i++) {
+        const char *label = reader->channels[i].label;
+        bool fits = used + strlen(label) + 8 < size;
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : ": ",
+                                 fits ? label : "...");
+        if (!fits) {
+            return;
+        }
     }
-    snprintf(text + used, size - used, "%s (%llu in all, numbered from 0)",
-             i < count ? ", ..." : "", count);
 }
 
 static weir_err unknown(const weiri_reader *reader, const char *option, const char *item)
 {
     const char *names[256];
-    char list[512];
     size_t count = 0;
     for (; reader->channels && count < reader->channel_count && count < 256; count++) {
         names[count] = reader->channels[count].label;
     }
     const char *near = count ? weiri_nearest(item, names, count) : NULL;
-    list_channels(reader, list, sizeof list);
-    return weiri_fail(WEIR_E_USAGE, "%s: --%s: no channel %.60s%s%s%s; there are: %s", reader->path,
-                      option, item, near ? ", did you mean " : "", near ? near : "",
-                      near ? "?" : "", list);
+    char labels[200];
+    list_labels(reader, labels, sizeof labels);
+    return weiri_fail(WEIR_E_USAGE,
+                      "%s: --%s: no channel %.60s%s%.60s%s; there are channels 0 to %llu%s",
+                      reader->path, option, item, near ? ", did you mean " : "", near ? near : "",
+                      near ? "?" : "", (unsigned long long)(reader->channel_count - 1), labels);
 }
 
 /* One item of a list: a number, a range of numbers, or a label. Numbers go before labels. */
@@ -356,7 +355,8 @@ static weir_dtype choose_dtype(const weiri_reader *reader)
             reader->channels ? &reader->channels[channel_at(reader, i)].scale : &plain;
         scale = scale->denom == 0 ? &plain : scale;
         bool same = scale->numer == scale->denom && scale->base == 0 && scale->offset == 0;
-        if (!weiri_scale_fits_f32(scale, reader->stored) && !(coding == WEIRI_CODING_F32 && same)) {
+        if (!weiri_scale_fits_f32(scale, reader->stored) &&
+            !(same && (coding == WEIRI_CODING_F32 || coding == WEIRI_CODING_F16))) {
             narrow = false;
         }
         if (reader->channels == NULL) {

@@ -220,7 +220,9 @@ static void parts_are_kept(void **state)
             } else {
                 snprintf(begun, sizeof begun, "%s", write_file("keep.npy.part", "rows", 4));
             }
-            assert_fails(weir_recording_create(path, NULL, &sink), WEIR_E_USAGE, "use --force");
+            if (i < 2 || link == 2) { /* the next state of a side file is worth nothing */
+                assert_fails(weir_recording_create(path, NULL, &sink), WEIR_E_USAGE, "use --force");
+            }
             output out = begin(path, 1, NULL, true);
             put(&out, 0, 10);
             end(&out, true);

@@ -422,6 +422,35 @@ static weir_err judge_format(weiri_reader *reader, const wav *in)
     return WEIR_OK;
 }
 
+/* The block align says how far frames are apart, which libsndfile passes over: it would read noise. Where in a
+ * wider container the bits are is not stated: RIFF has them at its top, ALSA's arecord (24 bits in 4 bytes)
+ * writes them at its bottom. */
+static weir_err judge_container(weiri_reader *reader, const wav *in)
+{
+    static const char *const dtypes[] = {NULL, NULL, "i16", "i24", "i32"};
+    unsigned coding = (unsigned)get(in, in->fmt, 2), channels = (unsigned)get(in, in->fmt + 2, 2);
+    unsigned align = (unsigned)get(in, in->fmt + 12, 2);
+    unsigned bits = in->fmt_bytes >= 16 ? (unsigned)get(in, in->fmt + 14, 2) : 0;
+    if ((coding != 1 && coding != 3 && coding != 0xfffe) || bits == 0 ||
+        align <= (bits + 7) / 8 * channels) {
+        return WEIR_OK;
+    }
+    unsigned bytes = align / channels;
+    char advice[128] = "convert it to plain samples first";
+    if (align % channels == 0 && bytes < sizeof dtypes / sizeof *dtypes) {
+        snprintf(advice, sizeof advice,
+                 "read it by --format raw --dtype '%s%s' --channels-in-file %u --rate %llu "
+                 "--offset %llu",
+                 in->big ? ">" : "<", dtypes[bytes], channels,
+                 (unsigned long long)get(in, in->fmt + 4, 4), (unsigned long long)in->data);
+    }
+    return weiri_malformed(reader, in->fmt_at + 12,
+                           "fmt chunk: found a block align of %u for %u channels of %u bits, "
+                           "expected %u; where in these wider containers the bits are is not "
+                           "stated: %s",
+                           align, channels, bits, (bits + 7) / 8 * channels, advice);
+}
+
 static weir_err open_library(weiri_reader *reader, wav *in)
 {
     static SF_VIRTUAL_IO seen = {seen_length, seen_seek, seen_read, seen_write, seen_tell};
@@ -492,6 +521,9 @@ static weir_err wav_open(weiri_reader *reader)
         return err;
     }
     err = judge_format(reader, in);
+    if (err == WEIR_OK) {
+        err = judge_container(reader, in);
+    }
     if (err != WEIR_OK) {
         return err;
     }
@@ -547,6 +579,7 @@ wav_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t
         if (err != WEIR_OK) {
             return err;
         }
+        weiri_reader_rest(reader, got % frame, frame);
         got /= frame;
     } else {
         if ((uint64_t)sf_seek(in->file, 0, SEEK_CUR) != at &&

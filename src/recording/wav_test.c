@@ -183,6 +183,68 @@ static void sizes(void **state)
     check(&file, 16, false, FRAMES - 1, "cut short");
 }
 
+/* Samples in wider containers: where in them the bits are is not stated, so what is there is named. */
+static void wide_containers(void **state)
+{
+    (void)state;
+    static const struct {
+        int bits, container;
+        const char *said; /* NULL: read */
+    } cases[] = {
+        {16, 3, "a block align of 6 for 2 channels of 16 bits, expected 4; where in these wider"},
+        {16, 3, "--format raw --dtype '<i24' --channels-in-file 2 --rate 1000 --offset 44"},
+        {24, 4, "--format raw --dtype '<i32' --channels-in-file 2 --rate 1000 --offset 44"},
+        {8, 2, "--dtype '<i16'"},
+        {16, 7, "convert it to plain samples"},
+        {20, 3, NULL},
+        {12, 2, NULL},
+        {16, 2, NULL},
+        {16, 0, NULL}, /* left blank: rows are dense */
+    };
+    for (size_t i = 0; built() && i < sizeof cases / sizeof *cases; i++) {
+        made file = make("RIFF", 16, false, 80, false);
+        file.bytes[32] = (unsigned char)(CHANNELS * cases[i].container);
+        file.bytes[34] = (unsigned char)cases[i].bits;
+        weir_source *source = NULL;
+        if (cases[i].said) {
+            assert_fails(open_made(file.bytes, file.count, false, &source), WEIR_E_RECORDING,
+                         cases[i].said);
+        } else {
+            assert_ok(open_made(file.bytes, file.count, false, &source));
+            source->ops->close(source);
+        }
+    }
+}
+
+/* A pipe that ends within a frame, before what the header states. */
+static void pipe_that_ends_early(void **state)
+{
+    (void)state;
+    for (int open = 0; built() && open < 2; open++) {
+        made file = make("RIFF", 16, false, open ? 0xffffffff : 80, false);
+        int ends[2];
+        assert_int_equal(pipe(ends), 0);
+        size_t count = file.count - 3;
+        assert_int_equal(write(ends[1], file.bytes, count), (ssize_t)count);
+        close(ends[1]);
+        char name[32];
+        snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
+        weir_recording_options options = weir_recording_options_default();
+        options.format = "wav";
+        weir_source *source = NULL;
+        recorded all = {0};
+        assert_ok(weir_recording_open(name, &options, &source));
+        assert_ok(read_source(source, 6, 0, &all));
+        const weir_source_info *info = source->ops->info(source);
+        assert_int_equal(all.frames, FRAMES - 1);
+        assert_int_equal(info->notice_count, open ? 1 : 2);
+        assert_non_null(strstr(info->notices[0], "the last 1 bytes are not read (a frame has 4)"));
+        source->ops->close(source);
+        recorded_free(&all);
+        close(ends[0]);
+    }
+}
+
 /* What libsndfile would refuse without a reason, or decode by a library that prints. */
 static void fields_of_the_format(void **state)
 {
@@ -312,6 +374,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codings),
         cmocka_unit_test(sizes),
+        cmocka_unit_test(wide_containers),
+        cmocka_unit_test(pipe_that_ends_early),
         cmocka_unit_test(fields_of_the_format),
         cmocka_unit_test(damage),
         cmocka_unit_test(what_is_written),

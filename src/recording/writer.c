@@ -487,6 +487,9 @@ static weir_err folder_check(const weiri_writer *writer)
 static weir_err look(weiri_writer *writer)
 {
     struct stat status;
+    if (*writer->path == 0) {
+        return weiri_fail(WEIR_E_USAGE, "an output needs a name; found an empty one");
+    }
     if (is_standard_output(writer->path)) {
         writer->path = "standard output";
         writer->pipe = true;
@@ -507,10 +510,17 @@ static weir_err look(weiri_writer *writer)
         return weiri_fail(WEIR_E_USAGE, "%s: leads to a file; state the file's own name",
                           writer->path);
     }
-    const char *const begun[] = {writer->part, writer->side_part, writer->side_next, writer->side};
+    /* The next state of a side file is worth nothing without it. */
+    const struct {
+        const char *name;
+        bool force;
+    } ours[] = {{writer->part, writer->force},
+                {writer->side_part, writer->force},
+                {writer->side, writer->force},
+                {writer->side_next, true}};
     weir_err err = name_taken(writer);
-    for (size_t i = 0; err == WEIR_OK && i < sizeof begun / sizeof *begun; i++) {
-        err = may_replace(begun[i], writer->force);
+    for (size_t i = 0; err == WEIR_OK && i < sizeof ours / sizeof *ours; i++) {
+        err = may_replace(ours[i].name, ours[i].force);
     }
     return err == WEIR_OK ? folder_check(writer) : err;
 }

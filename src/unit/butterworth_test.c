@@ -241,7 +241,7 @@ static void settling_is_stated(void **state)
             open_filter(WEIR_F64, 3, 1.0 + (double)(i / 4), edges[i % 4][0], edges[i % 4][1], &d),
             WEIR_OK);
         assert_true(isnan(d->plan.delay_frames));
-        drive_settles(d, 50, tolerance, &random);
+        (void)drive_settles(d, 50, tolerance, &random);
         assert_true(drive_settle(d, tolerance) < 30000);
         assert_true(drive_settle(d, 0.0) == WEIRI_SETTLES_NEVER);
         drive_close(d);

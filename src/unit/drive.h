@@ -709,14 +709,14 @@ static inline uint64_t drive_settle(const drive *d, double tolerance)
 }
 
 /* Two runs (f64) whose inputs differ by 1 at most before frame `before`: from settle() frames later on their
- * outputs differ by at most the tolerance. */
-static inline void drive_settles(drive *d, size_t before, double tolerance, uint64_t *random)
+ * outputs differ by at most the tolerance. Returns the largest difference one frame earlier, or 0. */
+static inline double drive_settles(drive *d, size_t before, double tolerance, uint64_t *random)
 {
     uint64_t settle = drive_settle(d, tolerance);
     size_t in_columns = (size_t)weir_spec_columns(&d->in);
     size_t columns = (size_t)weir_spec_columns(&d->plan.out);
     size_t frames = before + (size_t)settle + 300;
-    double worst = 0.0;
+    double worst = 0.0, earlier = 0.0;
     assert_true(d->in.dtype == WEIR_F64 && settle != WEIRI_SETTLES_NEVER);
     double *data = drive_signal(&d->in, frames, 0.0, 0.0, random);
     drive_reset(d);
@@ -730,6 +730,7 @@ static inline void drive_settles(drive *d, size_t before, double tolerance, uint
     for (size_t i = 0; i < a.frames * columns; i++) {
         double difference = fabs(drive_value(d, &a, i) - drive_value(d, &b, i));
         worst = i >= from && difference > worst ? difference : worst;
+        earlier = i < from && i + columns >= from && difference > earlier ? difference : earlier;
     }
     if (!(worst <= tolerance + 1e-12)) {
         fail_msg("%s: the outputs differ by %g, %llu frames later", d->ops->info.name, worst,
@@ -739,6 +740,7 @@ static inline void drive_settles(drive *d, size_t before, double tolerance, uint
     free(b.data);
     free(data);
     drive_reset(d);
+    return earlier;
 }
 
 #endif

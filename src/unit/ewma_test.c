@@ -189,7 +189,7 @@ static void settling_is_stated(void **state)
     for (size_t i = 0; i < 3; i++) {
         drive *d = NULL;
         assert_int_equal(open_at("ewma", WEIR_F64, 3, 1000.0, "50 ms", &d), WEIR_OK);
-        drive_settles(d, 400, tolerances[i], &random);
+        (void)drive_settles(d, 400, tolerances[i], &random);
         /* exp(-(k + 1) / 50) <= tolerance */
         double frames = (double)drive_settle(d, tolerances[i]);
         assert_true(exp(-(frames + 1.0) / 50.0) <= tolerances[i] * (1.0 + 1e-12));

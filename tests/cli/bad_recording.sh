@@ -48,7 +48,6 @@ whole=$(grep -oE '"frames_in": [0-9]+' out | grep -oE '[0-9]+')
 [ "$frames" -eq $((whole - 128)) ] || fail "$frames of $whole frames"
 status 0 "$WEIR" info open.edf --json
 tr -d ' \n' <out | grep -q '"notices":\[".*\]' || fail "no notice of what was lost"
-head -c 150 good.npy >data.npy # cut within the data
-try 4 data.npy data.npy
-status 0 "$WEIR" run c.yaml data.npy --rate 100 --duration 10ms --json # but for a part that is whole
-grep -q "the file is cut" out || fail "no notice of the cut: $(cat out)"
+head -c 150 good.npy >data.npy # cut within the data: what is whole is read
+status 0 "$WEIR" run c.yaml data.npy --rate 100 --json
+grep -q "cut short: 2 of the 4 frames that the header states are whole" out || fail "no notice of the cut: $(cat out)"

@@ -108,6 +108,8 @@ ln -s mine old.npy
 status 0 "$WEIR" run c.yaml x.npy -o old.npy -q --force
 [ "$(cat mine)" = mine ] && [ ! -L old.npy ] || fail "a link at the output's name was followed"
 denied 2 "is a folder" "$WEIR" run c.yaml x.npy -o ../in --output-format npy
+denied 2 "needs a name" "$WEIR" run c.yaml x.npy -o "" --output-format npy
+denied 2 "needs a name" "$WEIR" run c.yaml x.npy --report ""
 denied 2 "is a folder" "$WEIR" run c.yaml x.npy -o ../in/ --output-format npy --force
 denied 7 "none/o.npy" "$WEIR" run c.yaml x.npy -o none/o.npy -q
 denied 7 "none/r.html" "$WEIR" run c.yaml x.npy --report none/r.html -q
