@@ -29,6 +29,7 @@ typedef struct weiri_hdf5_held {
 
 typedef struct weiri_hdf5_order {
     bool holding;
+    bool durable; /* with checkpoints: held back until the checkpoint that has it is durable, and always */
     size_t count, used;
     weiri_hdf5_held list[WEIRI_HDF5_HELD];
     unsigned char bytes[WEIRI_HDF5_HELD_BYTES];
@@ -51,6 +52,7 @@ typedef struct weiri_hdf5 {
     int fd; /* to write; -1 = reading */
     const char *name;
     weiri_hdf5_order *order; /* of who writes; else NULL */
+    bool goes_on;            /* the file that is written is there already */
     bool dead;               /* an error was met: nothing more is written, and closing succeeds */
     /* Of the dataset that is read, once it is known; 0 = not in chunks. */
     uint32_t chunk_dims;
