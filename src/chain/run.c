@@ -113,19 +113,11 @@ static weir_err flush(run *at)
                                   : weiri_checkpoint_write(at->chain, at->checkpoint, false);
 }
 
-/* Each second what was written is made readable, also while the source has nothing; after each tile, and while it
- * waits, somebody may say stop. */
-static weir_err between_tiles(void *user)
+static bool goes_on(run *at, double now)
 {
-    run *at = user;
     weir_chain *chain = at->chain;
-    double now = now_s();
-    weir_err err = WEIR_OK;
-    if (now - at->flushed >= 1.0 && chain->running->frames_in != at->flushed_frames) {
-        err = flush(at);
-    }
-    if (err != WEIR_OK || at->options->progress == NULL) {
-        return err;
+    if (at->options->progress == NULL) {
+        return true;
     }
     weir_progress progress = {
         .frames_in = chain->running->frames_in,
@@ -138,9 +130,22 @@ static weir_err between_tiles(void *user)
         .resumed_frames = at->resumed_frames,
     };
     chain->running->at_rest = true;
-    bool goes_on = at->options->progress(at->options->user, &progress);
+    bool on = at->options->progress(at->options->user, &progress);
     chain->running->at_rest = false;
-    return goes_on ? WEIR_OK : weiri_fail(WEIR_E_INTERRUPTED, "interrupted");
+    return on;
+}
+
+/* After each tile, and while the source has nothing, somebody may say stop, or change a setting; and each second
+ * what was written is made readable, so that a checkpoint has the setting from the frame on that it has. */
+static weir_err between_tiles(void *user)
+{
+    run *at = user;
+    double now = now_s();
+    if (!goes_on(at, now)) {
+        return weiri_fail(WEIR_E_INTERRUPTED, "interrupted");
+    }
+    bool due = now - at->flushed >= 1.0 && at->chain->running->frames_in != at->flushed_frames;
+    return due ? flush(at) : WEIR_OK;
 }
 
 static weir_err run_tiles(run *at)
