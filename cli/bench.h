@@ -138,7 +138,7 @@ typedef struct bench_stream {
 typedef enum bench_work {
     BENCH_INTERMEDIATES, /* what array libraries do: BENCH_BUFFERS a message from a cache */
     BENCH_TILED,         /* the chain of bench_units, as it runs by default */
-    BENCH_WHOLE,         /* the same message by message */
+    BENCH_UNTILED,       /* the buffers of its units' outputs, of whole messages */
     BENCH_MLX            /* real MLX */
 } bench_work;
 

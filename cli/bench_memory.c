@@ -72,7 +72,7 @@ static void list(bench *b)
     for (size_t i = 0; i < STREAMS; i++)
         add(b, BENCH_TILED, NULL, &streams[i], WEIR_UNSET, 0);
     for (const char *const *policy = weir_cache_policies(); *policy; policy++)
-        add(b, BENCH_WHOLE, *policy, stalls, WEIR_UNSET, 0);
+        add(b, BENCH_UNTILED, *policy, stalls, 512 * MIB, 0);
 }
 
 /* ---- running ------------------------------------------------------------------------------------------- */

@@ -33,7 +33,7 @@ static const char *const drawn[] = {
     "pages, no limit",
     "pages, 128 MiB",
     "pages, 16 MiB",
-    "chain, message-wise, fit",
+    "chain, untiled, fit",
     "chain, tiled",
 };
 

@@ -9,8 +9,7 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-const char *const bench_works[] = {"intermediates", "chain, tiled", "chain, message-wise",
-                                   "real MLX"};
+const char *const bench_works[] = {"intermediates", "chain, tiled", "chain, untiled", "real MLX"};
 
 /* What was published: MiB of the library's cache and of the process, times real time; -1 = not said. On Metal
  * by ezmsg-sigproc's author (256 channels, an M-series host), on the CPU and CUDA with MLX 0.32.4. */
@@ -48,7 +47,7 @@ char *bench_limit(const bench_row *row, char *text, size_t size)
     else if (row->limit == WEIR_NO_LIMIT)
         snprintf(text, size, "no limit");
     else if (row->limit == WEIR_UNSET)
-        snprintf(text, size, "%s", row->work == BENCH_TILED ? "its plan" : "512 MiB, its plan");
+        snprintf(text, size, "its plan");
     else
         cli_bytes(row->limit, text, size);
     return text;
@@ -64,7 +63,7 @@ char *bench_title(const bench_row *row)
 {
     char limit[CLI_FIGURE];
     bench_limit(row, limit, sizeof(limit));
-    if (row->work == BENCH_WHOLE)
+    if (row->work == BENCH_UNTILED)
         return cli_text("%s, %s, %s, %s", bench_works[row->work], row->policy, limit,
                         row->stream->name);
     return cli_text("%s, %s, %s", subject(row), limit, row->stream->name);
@@ -121,7 +120,10 @@ static void put_row(cli_table *table, const bench_row *row, const json_t *json)
                                        "heap_peak_bytes", "rss_bytes",       "pss_bytes"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         put_mib(table, json, keys[i]);
-    cli_table_cell(table, "%.3g", number(json, "x_real_time"));
+    if (json_object_get(json, "x_real_time"))
+        cli_table_cell(table, "%.3g", number(json, "x_real_time"));
+    else
+        cli_table_cell(table, "%s", "");
     if (json_object_get(json, "first_bytes"))
         cli_table_cell(table, "%.1f to %.1f", number(json, "first_bytes") / (double)MIB,
                        number(json, "last_bytes") / (double)MIB);
@@ -139,7 +141,7 @@ static bool same_table(const bench_row *a, const bench_row *b)
 {
     if (a->work == BENCH_TILED || b->work == BENCH_TILED)
         return a->work == b->work;
-    bool chains = a->work == BENCH_WHOLE || b->work == BENCH_WHOLE;
+    bool chains = a->work == BENCH_UNTILED || b->work == BENCH_UNTILED;
     return a->stream == b->stream && (chains ? a->work == b->work : true);
 }
 
@@ -164,7 +166,7 @@ static void print_tables(const bench_row *rows, json_t *const *results, size_t c
             const char *what =
                 first->work == BENCH_INTERMEDIATES ? first->stream->name : bench_works[first->work];
             printf("\n%s%s %s%s%s\n", cli_bold(stdout), of, what,
-                   first->work == BENCH_WHOLE ? ", 40 lengths" : "", cli_plain(stdout));
+                   first->work == BENCH_UNTILED ? ", 40 lengths" : "", cli_plain(stdout));
             cli_table_print(table, stdout);
         }
         cli_table_destroy(table);

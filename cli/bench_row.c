@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * bench_row.c: one row of `weir bench memory`, in a process of its own, so that what the system says is of
- * this row alone. Two kinds of work: intermediates of messages from a cache, the way of array libraries; and
- * weir's own chain. Says nothing about what should come out.
+ * this row alone. Three kinds of work: intermediates of messages from a cache, the way of array libraries; weir's
+ * own chain; and the buffers of that chain if it ran without tiles. Says nothing about what should come out.
  */
 #include "bench.h"
 
@@ -18,7 +18,7 @@
 
 bench_size bench_size_of(const bench_row *row, bool quick)
 {
-    bool chain = row->work == BENCH_TILED || row->work == BENCH_WHOLE;
+    bool chain = row->work == BENCH_TILED || row->work == BENCH_UNTILED;
     uint64_t rarer = !quick ? 1 : chain ? 50 : 10;
     bench_size size = {BENCH_CHANNELS / (quick && !chain ? 8 : 1), row->stream->messages / rarer,
                        300 / rarer};
@@ -222,18 +222,10 @@ static weir_err ignore(void *user, const weir_message *block)
 
 static weir_err chain(measure *m, uint64_t *ret_plan_bytes, weir_chain **ret_chain)
 {
-    const bench_stream *stream = m->row->stream;
-    uint64_t longest = stream->frames * (stream->shapes > 1 ? stream->shapes : 1);
-    uint64_t messages = m->size.messages;
     weir_chain_options options = weir_chain_options_default();
     options.heap = m->heap;
     options.policy = m->row->policy;
     options.cache_limit = m->row->limit;
-    if (m->row->work == BENCH_WHOLE) {
-        options.tile_frames = WEIR_TILE_NONE;
-        options.longest_message = longest;
-        options.memory_limit = WEIR_NO_LIMIT;
-    }
     weir_spec spec;
     const weir_plan *plan = NULL;
     weir_err err = bench_chain(0, BENCH_UNITS - 1, &options, &spec, ret_chain, &plan);
@@ -246,17 +238,51 @@ static weir_err chain(measure *m, uint64_t *ret_plan_bytes, weir_chain **ret_cha
     bench_noise(samples);
     weir_message pushed = {.spec = &spec, .data = samples, .first_index = WEIR_INDEX_NEXT};
     double begun = now_s();
-    for (uint64_t i = 0; i < messages && err == WEIR_OK && !cli_stop; i++) {
+    for (uint64_t i = 0; i < m->size.messages && err == WEIR_OK && !cli_stop; i++) {
         pushed.frames = (size_t)frames_of(m->row, &m->size, i);
         err = weir_chain_push(*ret_chain, &pushed, ignore, NULL);
         m->frames += pushed.frames;
         m->messages++;
         look(m);
-        at_rest(m, messages / BENCH_SAMPLES + 1);
+        at_rest(m, m->size.messages / BENCH_SAMPLES + 1);
     }
     m->seconds = now_s() - begun;
     free(samples);
     return err;
+}
+
+/* The buffers alone: nothing is computed, so there is no speed. */
+static weir_err untiled(measure *m, weir_chain **ret_chain)
+{
+    weir_chain_options options = weir_chain_options_default();
+    weir_cache_options of_cache = weir_cache_options_default();
+    of_cache.heap = m->heap;
+    of_cache.policy = m->row->policy;
+    of_cache.cache_limit = m->row->limit;
+    weir_spec spec;
+    const weir_plan *plan = NULL;
+    weir_err err = bench_chain(0, BENCH_UNITS - 1, &options, &spec, ret_chain, &plan);
+    if (err == WEIR_OK)
+        err = weir_cache_create(&of_cache, &m->cache);
+    if (err != WEIR_OK)
+        return err;
+    m->start = stats_of(m).held_bytes;
+    for (uint64_t i = 0; i < m->size.messages && err == WEIR_OK && !cli_stop; i++) {
+        uint64_t frames = frames_of(m->row, &m->size, i);
+        err = weir_chain_untiled(*ret_chain, m->cache, m->frames, frames);
+        m->frames += frames;
+        m->messages++;
+        look(m);
+        at_rest(m, m->size.messages / BENCH_SAMPLES + 1);
+    }
+    return err;
+}
+
+static weir_err work(measure *m, uint64_t *ret_plan_bytes, weir_chain **ret_chain)
+{
+    return m->row->work == BENCH_INTERMEDIATES ? intermediates(m)
+           : m->row->work == BENCH_UNTILED     ? untiled(m, ret_chain)
+                                               : chain(m, ret_plan_bytes, ret_chain);
 }
 
 /* ---- figures ----------------------------------------------------------------------------------------- */
@@ -289,8 +315,9 @@ static json_t *figures(const measure *m, uint64_t plan_bytes)
     put(json, "channels", m->size.channels);
     put(json, "messages", m->messages);
     json_object_set_new(json, "stream_s", cli_json_real((double)m->frames / BENCH_RATE_HZ));
-    json_object_set_new(json, "x_real_time",
-                        cli_json_real((double)m->frames / BENCH_RATE_HZ / m->seconds));
+    if (m->seconds > 0)
+        json_object_set_new(json, "x_real_time",
+                            cli_json_real((double)m->frames / BENCH_RATE_HZ / m->seconds));
     put(json, "idle_bytes", stats.idle_bytes);
     put(json, "idle_most_bytes", m->idle_most);
     put(json, "live_peak_bytes", stats.live_peak_bytes);
@@ -332,7 +359,7 @@ int bench_row_run(const bench_row *row, bool quick)
     if (err == WEIR_OK)
         err = weir_heap_counting_create(host, &m.heap);
     if (err == WEIR_OK)
-        err = row->work == BENCH_INTERMEDIATES ? intermediates(&m) : chain(&m, &plan_bytes, &made);
+        err = work(&m, &plan_bytes, &made);
     int status = err != WEIR_OK ? cli_fail_weir(err) : cli_stop ? 130 : 0;
     if (status == 0) {
         json_t *json = figures(&m, plan_bytes);
@@ -341,10 +368,9 @@ int bench_row_run(const bench_row *row, bool quick)
         status = cli_finish(0);
     }
     weir_buffer_unref(m.source);
-    if (made)
-        weir_chain_destroy(made);
-    else
+    if (row->work != BENCH_TILED) /* else it is the chain's */
         weir_cache_destroy(m.cache);
+    weir_chain_destroy(made);
     weir_heap_destroy(m.heap);
     json_decref(m.samples);
     return status;

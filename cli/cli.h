@@ -148,7 +148,7 @@ typedef struct cli_lengths {
     int file;
     size_t at, filled;
     uint64_t line;
-    uint64_t longest, sum, count; /* of one pass */
+    uint64_t sum; /* of one pass */
     bool failed;                  /* a line was said about it */
     char buffer[4096];
 } cli_lengths;
@@ -193,7 +193,8 @@ typedef struct cli_job {
     weir_chain_options chain_options;
     const char *output_format;
     const char *report_path;
-    const char *trace_path; /* the cache's takes and gives go there; NULL = nowhere */
+    const char *trace_path; /* a cache's allocations and frees are recorded there; NULL = not */
+    weir_cache *untiled_cache; /* the cache that is recorded; NULL = the chain's */
     cli_write trace;
     bool force, quiet, json, planning; /* planning: nothing will be written */
     cli_lengths *lengths;

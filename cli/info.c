@@ -86,7 +86,7 @@ static json_t *info_json(const weir_source_info *info)
     for (size_t i = 0; i < info->segment_count; i++) {
         json_t *row = json_object();
         json_object_set_new(row, "start_s",
-                            cli_json_real((double)info->segments[i].start_ns * 1e-9));
+                            cli_json_real((double)info->segments[i].start_ns / 1e9));
         json_object_set_new(row, "frames", cli_json_count(info->segments[i].frames));
         json_array_append_new(segments, row);
     }
@@ -207,8 +207,9 @@ static void print_segments(const weir_source_info *info)
     size_t back = 0;
     for (size_t i = 1; i < info->segment_count; i++) {
         const weir_segment *before = &info->segments[i - 1];
-        double gap_s = (double)(info->segments[i].start_ns - before->start_ns) * 1e-9 -
-                       cli_seconds(before->frames, info->spec.rate_hz);
+        /* Starts may be further apart than 63 bits of ns reach. */
+        long double apart_ns = (long double)info->segments[i].start_ns - before->start_ns;
+        double gap_s = (double)apart_ns * 1e-9 - cli_seconds(before->frames, info->spec.rate_hz);
         longest_s = gap_s > longest_s ? gap_s : longest_s;
         back += gap_s < -NOTHING_S;
     }
@@ -222,6 +223,19 @@ static void print_segments(const weir_source_info *info)
 
 #define EVENTS_SHOWN 3
 
+/* On one line: line ends and tabs, which annotations may have, as \n, \r and \t. */
+static void put_lines(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        const char *at = strchr("\n\r\t", *text);
+        char one[2] = {*text, '\0'};
+        if (at != NULL)
+            printf("\\%c", "nrt"[at - "\n\r\t"]);
+        else
+            cli_put_clean(stdout, one);
+    }
+}
+
 /* "5: 0 s start, 0.1344 s type A, ...": none where the recording states none. */
 static void print_annotations(const weir_source_info *info)
 {
@@ -232,9 +246,13 @@ static void print_annotations(const weir_source_info *info)
     printf("%llu", (unsigned long long)count);
     for (size_t i = 0; i < info->annotation_count && i < EVENTS_SHOWN; i++) {
         printf("%s %.6g s ", i == 0 ? ":" : ",", (double)info->annotations[i].onset_ns * 1e-9);
-        cli_put_clean(stdout, info->annotations[i].text);
+        put_lines(info->annotations[i].text);
     }
-    printf("%s\n", count > EVENTS_SHOWN ? ", ..." : "");
+    printf("%s", count > EVENTS_SHOWN ? ", ..." : "");
+    if (info->annotations_left_out > 0)
+        printf(" (the first %zu are kept, %llu left out)", info->annotation_count,
+               (unsigned long long)info->annotations_left_out);
+    putchar('\n');
 }
 
 static void info_print(const char *path, const weir_source_info *info)

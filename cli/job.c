@@ -24,8 +24,7 @@ static const struct argp_option chain_options[] = {
     {"cache-limit", CLI_OPT_CACHE, "BYTES|auto", 0, "never keep more that is not in use", 1},
     {"policy", CLI_OPT_POLICY, "NAME", 0, "of the chain's cache: fit, pages, mlx:cpu, ...", 1},
     {"threads", CLI_OPT_THREADS, "N", 0, "threads of the chain, 1 to 64", 1},
-    {"tile", CLI_OPT_TILE, "FRAMES|auto|none", 0,
-     "frames that go through the chain together; none: message by message", 1},
+    {"tile", CLI_OPT_TILE, "FRAMES|auto", 0, "frames that go through the chain together", 1},
     {"fuse", CLI_OPT_FUSE, "on|off", 0,
      "whether neighbours go through a tile together; the result is the same", 1},
     {"json", CLI_OPT_JSON, 0, 0, "figures as JSON on standard output", 1},
@@ -40,8 +39,9 @@ static uint64_t read_tile(struct argp_state *state, const char *text)
 {
     if (strcasecmp(text, "auto") == 0)
         return WEIR_TILE_AUTO;
-    if (strcasecmp(text, "none") == 0)
-        return WEIR_TILE_NONE;
+    if (*text < '0' || *text > '9')
+        argp_failure(state, 2, 0, "--tile: found '%s'; a whole number from 1, or auto, is allowed",
+                     text);
     return cli_option_count(state, "--tile", text, 1);
 }
 
@@ -197,6 +197,7 @@ void cli_job_destroy(cli_job *job)
     free(job->sinks);
     free(job->output_files);
     weir_chain_destroy(job->chain);
+    weir_cache_destroy(job->untiled_cache);
     (void)cli_write_end(&job->trace, false); /* of a run that failed */
     cli_lengths_close(job->lengths);
     free(job->lengths);
@@ -217,17 +218,12 @@ void cli_job_stop(cli_job *job)
     }
 }
 
-/* The longest message, which a plan without tiles needs. */
 static int open_lengths(cli_job *job)
 {
-    if (job->input.message_frames != 0)
-        job->chain_options.longest_message = job->input.message_frames;
     if (job->input.lengths_path == NULL)
         return 0;
     job->lengths = cli_alloc(1, sizeof *job->lengths);
-    int status = cli_lengths_open(job->lengths, job->input.lengths_path);
-    job->chain_options.longest_message = job->lengths->longest;
-    return status;
+    return cli_lengths_open(job->lengths, job->input.lengths_path);
 }
 
 /* OUT for one output; for a split OUT with the output's name before its extension. */
@@ -322,7 +318,9 @@ int cli_job_open(cli_job *job)
             status = cli_write_begin(&job->trace, job->trace_path, job->force);
         if (status != 0)
             return status;
-        err = weir_trace_start(weir_chain_cache(job->chain), job->trace.target);
+        err = weir_trace_start(job->untiled_cache != NULL ? job->untiled_cache
+                                                          : weir_chain_cache(job->chain),
+                               job->trace.target);
         if (err != WEIR_OK)
             return cli_fail_weir(err);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * lengths.c: the lengths of messages from a file, one a line. A list may be longer than memory: it is
- * read through a fixed buffer, once beforehand for its longest and again while the run goes.
+ * read through a fixed buffer, once beforehand to check it and again while the run goes.
  */
 #include "cli.h"
 
@@ -92,9 +92,7 @@ int cli_lengths_open(cli_lengths *lengths, const char *path)
         err = next_number(lengths, &number, &found);
         if (err != WEIR_OK || !found)
             break;
-        lengths->count++;
         lengths->sum = lengths->sum > UINT64_MAX - number ? UINT64_MAX : lengths->sum + number;
-        lengths->longest = number > lengths->longest ? number : lengths->longest;
     }
     if (err == WEIR_OK && lengths->sum == 0) {
         lengths->failed = true;

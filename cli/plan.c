@@ -24,64 +24,124 @@ static bool is_fused(const weir_plan *plan)
     return false;
 }
 
-/* A unit and the edge behind it make one row; what is no unit has its bytes in the last columns only. */
-static size_t add_row(cli_table *table, const weir_plan *plan, size_t index)
+/* ---- as tables --------------------------------------------------------------------------------------- */
+
+/* A unit and the buffer after it make one row. Returns how many parts that were. */
+static size_t add_memory(cli_table *table, const weir_plan *plan, size_t index)
 {
     const weir_plan_part *part = &plan->parts[index], *edge = NULL;
-    char shape[256], text[CLI_FIGURE];
+    char text[CLI_FIGURE];
     bool unit = strcmp(part->kind, "unit") == 0;
     if (unit && !part_is_fused(plan, index))
         edge = &part[1];
-    const weir_plan_part *sized = edge != NULL ? edge : part;
-    uint64_t bytes = part->bytes + (edge != NULL ? edge->bytes : 0);
+    uint64_t frames = edge != NULL ? edge->capacity_frames : part->capacity_frames;
     cli_table_cell(table, "%s", part->name);
     cli_table_cell(table, "%s", part->kind);
-    cli_table_cell(table, "%s", cli_shape(sized->spec, shape, sizeof shape));
-    cli_table_cell(table, "%s",
-                   sized->spec != NULL ? cli_rate(sized->spec->rate_hz, text, sizeof text) : "");
-    cli_table_cell(table, "%s",
-                   sized->capacity_frames > 0 ? cli_count(sized->capacity_frames, text, sizeof text)
-                                              : "");
+    cli_table_cell(table, "%s", frames > 0 ? cli_count(frames, text, sizeof text) : "");
     cli_table_cell(table, "%s", unit ? cli_count(part->bytes, text, sizeof text) : "");
     cli_table_cell(table, "%s",
-                   edge == NULL           ? (unit ? "fused" : "")
-                   : edge->bytes > 0      ? cli_count(edge->bytes, text, sizeof text)
-                   : plan->whole_messages ? "of cache"
-                                          : "in place");
-    cli_table_cell(table, "%s", cli_count(bytes, text, sizeof text));
-    cli_table_cell(table, "%s", cli_bytes(bytes, text, sizeof text));
+                   edge == NULL      ? (unit ? "fused" : "")
+                   : edge->bytes > 0 ? cli_count(edge->bytes, text, sizeof text)
+                                     : "in place");
+    cli_table_cell(table, "%s",
+                   cli_count(part->bytes + (edge != NULL ? edge->bytes : 0), text, sizeof text));
     return edge != NULL ? 2 : 1;
+}
+
+static void print_memory(const weir_plan *plan, FILE *file)
+{
+    char text[CLI_FIGURE];
+    cli_table *table = cli_table_create("part|kind|>frames|>state|>buffer|>bytes");
+    for (size_t i = 0; i < plan->part_count;)
+        i += add_memory(table, plan, i);
+    cli_table_rule(table);
+    for (size_t i = 0; i < 5; i++)
+        cli_table_cell(table, "%s", i == 0 ? "total" : "");
+    cli_table_cell(table, "%s", cli_count(plan->total_bytes, text, sizeof text));
+    cli_table_print(table, file);
+    cli_table_destroy(table);
+    if (is_fused(plan))
+        fprintf(file, "fused: the unit shares a working buffer with the next one\n");
+}
+
+static void add_frames(cli_table *table, uint64_t frames, double rate_hz)
+{
+    char text[CLI_FIGURE];
+    cli_table_cell(table, "%s",
+                   frames == WEIR_SETTLES_NEVER ? "never"
+                   : frames == 0                ? "0"
+                                 : cli_duration((double)frames / rate_hz, text, sizeof text));
+}
+
+static void add_times(cli_table *table, uint64_t lag, double delay, uint64_t settle, double rate_hz)
+{
+    char text[CLI_FIGURE];
+    add_frames(table, lag, rate_hz);
+    cli_table_cell(table, "%s",
+                   isnan(delay) ? "differs"
+                   : delay == 0 ? "0"
+                                : cli_duration(delay / rate_hz, text, sizeof text));
+    add_frames(table, settle, rate_hz);
+}
+
+/* Dimensions of one frame: "256 ch". */
+static const char *frame_shape(const weir_spec *spec, char *text, size_t size)
+{
+    const char *first = strstr(cli_shape(spec, text, size), " x ");
+    return first != NULL ? first + strlen(" x ") : "1";
+}
+
+/* What each unit outputs, and when. */
+static void print_streams(const weir_plan *plan, const weir_spec *input, FILE *file)
+{
+    char text[256];
+    bool differs = false;
+    cli_table *table = cli_table_create("unit|output frame|>rate|>lag|>delay|>settling");
+    for (size_t i = 0; i < plan->part_count; i++) {
+        const weir_plan_part *part = &plan->parts[i];
+        if (strcmp(part->kind, "unit") != 0)
+            continue;
+        differs = differs || isnan(part->delay_frames);
+        cli_table_cell(table, "%s", part->name);
+        cli_table_cell(table, "%s", frame_shape(part->spec, text, sizeof text));
+        cli_table_cell(table, "%s", cli_rate(part->spec->rate_hz, text, sizeof text));
+        add_times(table, part->lag_frames, part->delay_frames, part->settle_frames,
+                  part->input_rate_hz);
+    }
+    cli_table_rule(table);
+    for (size_t i = 0; i < 3; i++)
+        cli_table_cell(table, "%s", i == 0 ? "whole chain" : "");
+    add_times(table, plan->lag_frames, plan->delay_frames, plan->settle_frames, input->rate_hz);
+    cli_table_print(table, file);
+    cli_table_destroy(table);
+    fprintf(file,
+            "lag: input needed after the first frame for the first output; delay: group\n"
+            "delay%s; settling: until the start matters by less\n"
+            "than 1e-6 of the largest difference\n",
+            differs ? " (differs: by frequency)" : "");
 }
 
 void cli_plan_print(const cli_job *job, FILE *file)
 {
     const weir_plan *plan = job->plan;
-    char text[CLI_FIGURE];
-    cli_table *table = cli_table_create("part|kind|puts out|>rate|>capacity|>state|>edge|>bytes|>");
-    for (size_t i = 0; i < plan->part_count;)
-        i += add_row(table, plan, i);
-    cli_table_rule(table);
-    for (size_t i = 0; i < 7; i++)
-        cli_table_cell(table, "%s", i == 0 ? "total" : "");
-    cli_table_cell(table, "%s", cli_count(plan->total_bytes, text, sizeof text));
-    cli_table_cell(table, "%s", cli_bytes(plan->total_bytes, text, sizeof text));
-    cli_table_print(table, file);
-    cli_table_destroy(table);
-    if (is_fused(plan))
-        fprintf(file,
-                "a fused unit hands on to the next piece by piece, without an edge between\n");
-    if (plan->whole_messages)
-        fprintf(file,
-                "message by message, at the fullest moment of the longest; what is given back is "
-                "kept for reuse %s\n",
-                plan->memory_limit_bytes == WEIR_NO_LIMIT
-                    ? "where shorter ones leave room"
-                    : "within memory_limit, up to cache_limit");
+    char total[CLI_FIGURE], limit[CLI_FIGURE];
+    print_streams(plan, &weir_source_info_get(job->source)->spec, file);
+    putc('\n', file);
+    print_memory(plan, file);
+    cli_bytes(plan->total_bytes, total, sizeof total);
     if (plan->memory_limit_bytes == WEIR_NO_LIMIT)
-        fprintf(file, "no memory_limit is stated: the plan itself is the limit\n");
+        fprintf(file, "%s; no memory_limit is stated: the plan itself is the limit\n", total);
     else
-        fprintf(file, "%s memory_limit, %s\n", plan->fits ? "fits" : "does not fit",
-                cli_bytes(plan->memory_limit_bytes, text, sizeof text));
+        fprintf(file, "%s: %s memory_limit, %s\n", total, plan->fits ? "fits" : "does not fit",
+                cli_bytes(plan->memory_limit_bytes, limit, sizeof limit));
+}
+
+/* ---- as JSON ----------------------------------------------------------------------------------------- */
+
+/* null: never, or not known. */
+static json_t *settle_json(uint64_t frames)
+{
+    return frames == WEIR_SETTLES_NEVER ? json_null() : cli_json_count(frames);
 }
 
 static json_t *shape_json(const weir_plan_part *part)
@@ -105,7 +165,8 @@ json_t *cli_plan_json(const cli_job *job)
         json_object_set_new(row, "name", cli_json_text(part->name));
         json_object_set_new(row, "kind", cli_json_text(part->kind));
         json_object_set_new(row, "bytes", cli_json_count(part->bytes));
-        json_object_set_new(row, "used_bytes", cli_json_count(part->used_bytes));
+        json_object_set_new(row, "used_bytes",
+                            cli_json_count(weir_chain_used_bytes(job->chain, i)));
         json_object_set_new(row, "shape", shape_json(part));
         json_object_set_new(row, "dims", cli_json_text(cli_shape(part->spec, shape, sizeof shape)));
         json_object_set_new(
@@ -115,6 +176,13 @@ json_t *cli_plan_json(const cli_job *job)
                             cli_json_real(part->spec != NULL ? part->spec->rate_hz : NAN));
         json_object_set_new(row, "capacity_frames", cli_json_count(part->capacity_frames));
         json_object_set_new(row, "fused", json_boolean(part_is_fused(plan, i)));
+        bool unit = strcmp(part->kind, "unit") == 0;
+        json_object_set_new(row, "input_rate_hz", cli_json_real(unit ? part->input_rate_hz : NAN));
+        json_object_set_new(row, "lag_frames",
+                            unit ? cli_json_count(part->lag_frames) : json_null());
+        json_object_set_new(row, "delay_frames", cli_json_real(unit ? part->delay_frames : NAN));
+        json_object_set_new(row, "settle_frames",
+                            unit ? settle_json(part->settle_frames) : json_null());
         json_array_append_new(parts, row);
     }
     json_object_set_new(json, "total_bytes", cli_json_count(plan->total_bytes));
@@ -122,7 +190,9 @@ json_t *cli_plan_json(const cli_job *job)
     json_object_set_new(json, "memory_limit_bytes", cli_json_count(plan->memory_limit_bytes));
     json_object_set_new(json, "tile_frames", cli_json_count(plan->tile_frames));
     json_object_set_new(json, "threads", cli_json_count(plan->threads));
-    json_object_set_new(json, "whole_messages", json_boolean(plan->whole_messages));
+    json_object_set_new(json, "lag_frames", cli_json_count(plan->lag_frames));
+    json_object_set_new(json, "delay_frames", cli_json_real(plan->delay_frames));
+    json_object_set_new(json, "settle_frames", settle_json(plan->settle_frames));
     json_object_set_new(json, "parts", parts);
     return json;
 }

@@ -175,7 +175,8 @@ static void panel_name(plot_panel *panel, const char *path, const reader *r, uin
         for (uint32_t d = (uint32_t)ch + 1; d < spec->dim_count; d++)
             inner *= spec->dims[d].size;
         const char *unit = spec->units[column / inner % spec->dims[ch].size];
-        snprintf(panel->unit, sizeof(panel->unit), "%s", unit ? unit : "");
+        bool number = unit == NULL || strcmp(unit, "1") == 0; /* a pure number needs no unit */
+        snprintf(panel->unit, sizeof(panel->unit), "%s", number ? "" : unit);
     }
 }
 

@@ -127,7 +127,7 @@ static void write_parts(FILE *file, const cli_job *job)
             continue;
         char *name =
             cli_text("%s, %s", part->name, strcmp(part->kind, "unit") == 0 ? "state" : part->kind);
-        write_bar(file, y, name, part->bytes, part->used_bytes, most);
+        write_bar(file, y, name, part->bytes, weir_chain_used_bytes(job->chain, i), most);
         free(name);
         y += 24;
     }
@@ -184,7 +184,8 @@ static void write_table(FILE *file, const cli_job *job)
         fprintf(file, "<td class=\"n\">%s</td>",
                 part->capacity_frames > 0 ? cli_count(part->capacity_frames, a, sizeof a) : "");
         fprintf(file, "<td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
-                cli_count(part->bytes, a, sizeof a), cli_count(part->used_bytes, b, sizeof b));
+                cli_count(part->bytes, a, sizeof a),
+                cli_count(weir_chain_used_bytes(job->chain, i), b, sizeof b));
     }
     fprintf(file,
             "<tr class=\"total\"><td colspan=\"5\">total</td><td "

@@ -11,7 +11,7 @@
 
 #include <weir/trace.h>
 
-enum { OPT_POLICY = 0x300, OPT_STEPS, OPT_FIXED, OPT_HIT_RATE };
+enum { OPT_POLICY = 0x300, OPT_STEPS, OPT_FIXED, OPT_HIT_RATE, OPT_UNTILED };
 
 /* ---- record ---------------------------------------------------------------------------------------- */
 
@@ -27,7 +27,39 @@ static weir_err next_message(void *user, uint64_t *ret_frames)
     return cli_lengths_next(user, ret_frames);
 }
 
-static int record(cli_job *job, const char *path)
+typedef struct record_job {
+    cli_job *job;
+    bool untiled;
+} record_job;
+
+/* The trace is complete, unless the run failed. */
+static int
+record_end(cli_job *job, weir_cache *cache, weir_err err, uint64_t frames, uint64_t messages)
+{
+    if (err != WEIR_OK && err != WEIR_E_INTERRUPTED)
+        return job->lengths != NULL && job->lengths->failed ? weir_err_exit_status(err)
+                                                            : cli_fail_weir(err);
+    weir_cache_stats stats = {.stats_size = sizeof stats};
+    weir_cache_stats_read(cache, &stats);
+    int status = weir_err_exit_status(err);
+    if (weir_trace_stop(cache) != WEIR_OK)
+        return cli_fail(7, "%s: %s", job->trace_path, weir_err_detail());
+    if (cli_write_end(&job->trace, true) != 0)
+        return 7;
+    if (job->json) {
+        json_t *json = json_pack("{s:o, s:o, s:o, s:o}", "trace", cli_json_text(job->trace_path),
+                                 "hits", cli_json_count(stats.hits), "misses",
+                                 cli_json_count(stats.misses), "frames_in", cli_json_count(frames));
+        return cli_json_print(json, status);
+    }
+    if (!job->quiet)
+        printf("recorded %" PRIu64 " allocations (%" PRIu64 " hits) of %" PRIu64
+               " messages in %s\n",
+               stats.hits + stats.misses, stats.hits, messages, job->trace_path);
+    return cli_finish(status);
+}
+
+static int record(cli_job *job)
 {
     if (!job->plan->fits)
         return cli_plan_refuse(job);
@@ -36,56 +68,116 @@ static int record(cli_job *job, const char *path)
                                 .next_message = job->lengths != NULL ? next_message : NULL,
                                 .progress = go_on,
                                 .user = job->lengths};
-    weir_cache *cache = weir_chain_cache(job->chain);
     weir_run_report report;
     weir_err err = weir_chain_run(job->chain, &options, &report);
-    if (err != WEIR_OK && err != WEIR_E_INTERRUPTED)
-        return job->lengths != NULL && job->lengths->failed ? weir_err_exit_status(err)
-                                                            : cli_fail_weir(err);
-    weir_cache_stats stats = {.stats_size = sizeof stats};
-    weir_cache_stats_read(cache, &stats);
-    int status = weir_err_exit_status(err);
-    if (weir_trace_stop(cache) != WEIR_OK)
-        return cli_fail(7, "%s: %s", path, weir_err_detail());
-    if (cli_write_end(&job->trace, true) != 0)
-        return 7;
-    if (job->json) {
-        json_t *json = json_pack("{s:o, s:o, s:o, s:o}", "trace", cli_json_text(path), "hits",
-                                 cli_json_count(stats.hits), "misses", cli_json_count(stats.misses),
-                                 "frames_in", cli_json_count(report.frames_in));
-        return cli_json_print(json, status);
+    return record_end(job, weir_chain_cache(job->chain), err, report.frames_in, report.messages);
+}
+
+/* Needs no samples, only how many frames there are; gaps make no difference. */
+static int record_untiled(cli_job *job)
+{
+    uint64_t frames = weir_source_info_get(job->source)->frames, done = 0, messages = 0;
+    if (frames == WEIR_FRAMES_UNKNOWN)
+        return cli_fail(2, "%s: its number of frames is not known; --untiled needs it",
+                        job->input_path);
+    weir_err err = WEIR_OK;
+    while (err == WEIR_OK && done < frames) {
+        uint64_t next = job->input.message_frames;
+        if (job->lengths != NULL)
+            err = cli_lengths_next(job->lengths, &next);
+        if (err != WEIR_OK)
+            break;
+        next = next < frames - done ? next : frames - done;
+        err = weir_chain_untiled(job->chain, job->untiled_cache, done, next);
+        done += next;
+        messages++;
+        if (err == WEIR_OK && cli_stop != 0)
+            err = WEIR_E_INTERRUPTED;
     }
-    if (!job->quiet)
-        printf("recorded %" PRIu64 " takes (%" PRIu64 " hits) of %" PRIu64 " messages in %s\n",
-               stats.hits + stats.misses, stats.hits, report.messages, path);
-    return cli_finish(status);
+    return record_end(job, job->untiled_cache, err, done, messages);
+}
+
+/* A cache of its own, of the flags alone: the limits of a chain file are for the chain's cache, which nothing
+ * limits here. */
+static int create_untiled(cli_job *job)
+{
+    weir_chain_options *flags = &job->chain_options;
+    weir_cache_options options = weir_cache_options_default();
+    options.policy = flags->policy;
+    if (flags->cache_limit != WEIR_UNSET)
+        options.cache_limit = flags->cache_limit;
+    if (flags->memory_limit != WEIR_UNSET)
+        options.memory_limit = flags->memory_limit;
+    flags->policy = NULL;
+    flags->cache_limit = flags->memory_limit = WEIR_NO_LIMIT;
+    weir_err err = weir_cache_create(&options, &job->untiled_cache);
+    return err == WEIR_OK ? 0 : cli_fail_weir(err);
+}
+
+static const struct argp_option record_options[] = {
+    {"untiled", OPT_UNTILED, 0, 0,
+     "record what an array library would allocate: one buffer for each unit's output of each whole "
+     "message, from a cache with the limits stated here; no sample is read",
+     1},
+    {0}};
+
+static error_t parse_record(int key, char *text, struct argp_state *state)
+{
+    record_job *record = state->input;
+    cli_job *job = record != NULL ? record->job : NULL;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = job;
+        return 0;
+    case OPT_UNTILED:
+        record->untiled = true;
+        return 0;
+    case ARGP_KEY_END:
+        if (job->output_path == NULL || strcmp(job->output_path, "-") == 0)
+            argp_failure(state, 2, 0, "-o FILE is needed: where the trace is written");
+        if (record->untiled && job->input.message_frames == 0 && job->input.lengths_path == NULL)
+            argp_failure(state, 2, 0,
+                         "--untiled needs --message-frames N or --message-lengths FILE");
+        if (record->untiled && job->chain_options.tile_frames != WEIR_UNSET)
+            argp_failure(state, 2, 0, "--untiled: there are no tiles; remove --tile");
+        return 0;
+    default:
+        (void)text;
+        return ARGP_ERR_UNKNOWN;
+    }
 }
 
 static int record_command(int argc, char **argv)
 {
-    struct argp argp = run_argp; /* the same options; -o names the trace */
-    argp.doc = "Runs a recording through a chain and writes the takes and gives of the chain's "
-               "cache into the file that -o names; the signal is not written. With --tile none "
-               "every intermediate is a buffer of its own, as array libraries have it.\v"
-               "The file's form is in weir/trace.h.";
+    struct argp run = run_argp; /* the same options; -o names the trace */
+    run.doc = NULL;
+    struct argp_child children[] = {{&run, 0, 0, 0}, {0}};
+    struct argp argp = {
+        record_options,
+        parse_record,
+        run_argp.args_doc,
+        "Runs a recording through a chain and writes every allocation and free of the chain's "
+        "cache into the file that -o names; the signal is not written. With --untiled the chain "
+        "is not run.\v"
+        "The file's format is described in weir/trace.h.",
+        children,
+        NULL,
+        NULL};
     cli_signals_set();
-    cli_job *job = cli_job_create();
-    const char *path = NULL;
-    int status = cli_parse(&argp, argc, argv, job);
+    record_job wanted = {.job = cli_job_create()};
+    cli_job *job = wanted.job;
+    int status = cli_parse(&argp, argc, argv, &wanted);
     if (status >= 0) {
         cli_job_destroy(job);
         return status;
     }
-    path = job->output_path;
+    job->trace_path = job->output_path;
     job->output_path = NULL;
-    status = 0;
-    if (path == NULL || strcmp(path, "-") == 0)
-        status = cli_fail(2, "-o FILE is needed: where the trace goes");
-    job->trace_path = path;
+    status = wanted.untiled ? create_untiled(job) : 0;
     if (status == 0)
         status = cli_job_open(job);
     if (status == 0)
-        status = record(job, path);
+        status = wanted.untiled ? record_untiled(job) : record(job);
     cli_job_destroy(job);
     return status;
 }

@@ -111,84 +111,43 @@ static char *range_text(const weir_setting *setting, char *text, size_t size)
     return text;
 }
 
-const char *cli_unit_flags(const weir_unit_info *unit, char *text, size_t size)
+static const char *unit_flags(const weir_unit_info *unit, char *text, size_t size)
 {
+    static const struct {
+        uint32_t flag;
+        const char *text;
+    } flags[] = {{WEIR_UNIT_JOINS, "has several inputs"},
+                 {WEIR_UNIT_COUPLES_CHANNELS, "couples channels"},
+                 {WEIR_UNIT_CHANGES_RATE, "changes the rate"},
+                 {WEIR_UNIT_STATEFUL, "has state"},
+                 {WEIR_UNIT_HOLDS_OVER_GAP, "holds over gaps"}};
     text[0] = '\0';
-    if ((unit->flags & WEIR_UNIT_COUPLES_CHANNELS) != 0)
-        append(text, size, "couples channels");
-    if ((unit->flags & WEIR_UNIT_CHANGES_RATE) != 0)
-        append(text, size, *text != '\0' ? ", changes the rate" : "changes the rate");
-    if ((unit->flags & WEIR_UNIT_STATEFUL) != 0)
-        append(text, size, *text != '\0' ? ", has state" : "has state");
-    if ((unit->flags & WEIR_UNIT_HOLDS_OVER_GAP) != 0)
-        append(text, size, *text != '\0' ? ", holds over gaps" : "holds over gaps");
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        if ((unit->flags & flags[i].flag) != 0) {
+            append(text, size, *text != '\0' ? ", " : "");
+            append(text, size, flags[i].text);
+        }
     return text;
 }
 
 /* ---- an example that a chain file takes --------------------------------------------------------------------- */
 
-/* A value for a setting without a default. Frequencies and times grow from one setting to the next, so
- * that cuton lies below cutoff. */
-static void example_value(const weir_setting *setting, unsigned number, char *text, size_t size)
+/* An entry that a chain file takes, after a split where the unit joins branches, with the examples of its table. */
+static void put_example(const weir_unit_info *unit, FILE *file, const char *indent)
 {
-    double value = setting->min > 0 ? setting->min : 1;
-    switch (setting->type) {
-    case WEIR_SETTING_QUANTITY:
-    case WEIR_SETTING_NUMBER:
-        if (setting->kind == WEIR_FREQUENCY)
-            snprintf(text, size, number == 0 ? "10 Hz" : "100 Hz");
-        else if (setting->kind == WEIR_TIME)
-            snprintf(text, size, number == 0 ? "500 ms" : "250 ms");
-        else
-            snprintf(text, size, "%.6g", value);
-        break;
-    case WEIR_SETTING_INTEGER:
-        if (setting->max >= 4 && setting->min <= 4)
-            value = 4;
-        snprintf(text, size, "%.6g", value);
-        break;
-    case WEIR_SETTING_ENUM:
-    case WEIR_SETTING_ENUM_LIST:
-        snprintf(text, size, "%s", setting->choices != NULL ? setting->choices[0].name : "");
-        break;
-    case WEIR_SETTING_BOOL:
-        snprintf(text, size, "true");
-        break;
-    case WEIR_SETTING_LIST:
-        snprintf(text, size, "[1]");
-        break;
-    case WEIR_SETTING_MATRIX:
-        snprintf(text, size, "[[1]]");
-        break;
-    default:
-        snprintf(text, size, strcmp(setting->name, "axis") == 0 ? "ch" : "\"0:2\"");
-        break;
-    }
-}
-
-/* Settings that must be given, and the first two quantities that null leaves out (cuton, cutoff). */
-void cli_unit_example(const weir_unit_info *unit, char *text, size_t size)
-{
-    unsigned frequencies = 0, times = 0, shown = 0;
-    snprintf(text, size, "- %s: {", unit->name);
-    for (const weir_setting *setting = unit->settings; setting != NULL && setting->name != NULL;
-         setting++) {
-        bool optional = setting->preset != NULL && strcmp(setting->preset, "null") == 0 &&
-                        setting->type == WEIR_SETTING_QUANTITY;
-        if ((setting->preset != NULL && !optional) || setting->type == WEIR_SETTING_IGNORED)
+    bool joins = (unit->flags & WEIR_UNIT_JOINS) != 0, more = joins;
+    if (joins)
+        fprintf(file, "%s- split: {a: [], b: [abs]}\n", indent);
+    fprintf(file, "%s- %s: {%s", indent, unit->name, joins ? "inputs: [a, b]" : "");
+    for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++) {
+        if (setting->example == NULL)
             continue;
-        unsigned *number = setting->kind == WEIR_FREQUENCY ? &frequencies : &times;
-        if (optional && *number >= 2)
-            continue;
-        char value[128];
-        example_value(setting, setting->type == WEIR_SETTING_QUANTITY ? (*number)++ : 0, value,
-                      sizeof value);
-        append(text, size, shown++ > 0 ? ", " : "");
-        append(text, size, setting->name);
-        append(text, size, ": ");
-        append(text, size, value);
+        const char *quote = strchr(setting->example, ':') != NULL ? "\"" : "";
+        fprintf(file, "%s%s: %s%s%s", more ? ", " : "", setting->name, quote, setting->example,
+                quote);
+        more = true;
     }
-    append(text, size, "}");
+    fputs("}\n", file);
 }
 
 /* ---- pages ----------------------------------------------------------------------------------------------------- */
@@ -201,7 +160,7 @@ static void print_list(void)
         const weir_unit_info *unit = weir_unit_at(i);
         cli_table_cell(table, "%s", unit->name);
         cli_table_cell(table, "%s", unit->summary);
-        cli_table_cell(table, "%s", cli_unit_flags(unit, flags, sizeof flags));
+        cli_table_cell(table, "%s", unit_flags(unit, flags, sizeof flags));
     }
     cli_table_print(table, stdout);
     cli_table_destroy(table);
@@ -230,17 +189,40 @@ static const char *preset_text(const weir_setting *setting)
                                                   : setting->preset;
 }
 
-/* Names of settings that are taken without effect, after `before`; nothing where there are none. */
-static void
-print_ignored(const weir_unit_info *unit, FILE *file, const char *before, const char *quote)
+static bool is_ignored(const weir_setting *setting)
+{
+    return setting->type == WEIR_SETTING_IGNORED;
+}
+
+static bool is_live(const weir_setting *setting)
+{
+    return setting->live;
+}
+
+/* One line of names of settings; nothing where there are none. */
+static void put_names(const weir_unit_info *unit,
+                      FILE *file,
+                      bool (*belongs)(const weir_setting *setting),
+                      const char *before,
+                      const char *quote,
+                      const char *after)
 {
     bool any = false;
     for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++)
-        if (setting->type == WEIR_SETTING_IGNORED) {
+        if (belongs(setting)) {
             fprintf(file, "%s%s%s%s", any ? ", " : before, quote, setting->name, quote);
             any = true;
         }
-    fputs(any ? "\n\n" : "", file);
+    fprintf(file, "%s", any ? after : "");
+}
+
+static void put_lines(const weir_unit_info *unit, FILE *file, const char *quote)
+{
+    bool stateful = (unit->flags & WEIR_UNIT_STATEFUL) != 0;
+    put_names(unit, file, is_live, "Can be changed while the chain runs: ", quote,
+              stateful ? "; the state is kept.\n\n" : ".\n\n");
+    put_names(unit, file, is_ignored,
+              "Accepted for ezmsg-sigproc compatibility and ignored: ", quote, ".\n\n");
 }
 
 static void print_row(cli_table *table, const weir_setting *setting)
@@ -266,20 +248,20 @@ static void print_settings(const weir_unit_info *unit)
     cli_table_print(table, stdout);
     cli_table_destroy(table);
     putchar('\n');
-    print_ignored(unit, stdout, "taken without effect, for graphs of the reference: ", "");
+    put_lines(unit, stdout, "");
 }
 
 static void print_unit(const weir_unit_info *unit)
 {
-    char flags[128], example[512];
+    char flags[128];
     printf("%s%s%s: %s\n", cli_bold(stdout), unit->name, cli_plain(stdout), unit->summary);
-    if (*cli_unit_flags(unit, flags, sizeof flags) != '\0')
+    if (*unit_flags(unit, flags, sizeof flags) != '\0')
         printf("(%s)\n", flags);
     putchar('\n');
     if (unit->settings != NULL && unit->settings->name != NULL)
         print_settings(unit);
-    cli_unit_example(unit, example, sizeof example);
-    printf("in a chain file:\n\n    chain:\n      %s\n", example);
+    printf("in a chain file:\n\n    chain:\n");
+    put_example(unit, stdout, "      ");
 }
 
 static void put_markdown(FILE *file, const char *text)
@@ -313,7 +295,7 @@ void cli_unit_markdown(const weir_unit_info *unit, FILE *file)
         put_markdown(file, unit->summary + 1);
         fputs(".\n\n", file);
     }
-    if (*cli_unit_flags(unit, text, sizeof text) != '\0')
+    if (*unit_flags(unit, text, sizeof text) != '\0')
         fprintf(file, "It %s.\n\n", text);
     if (unit->settings != NULL && unit->settings->name != NULL) {
         fputs("| setting | type | unit | default | allowed | |\n|---|---|---|---|---|---|\n", file);
@@ -322,10 +304,11 @@ void cli_unit_markdown(const weir_unit_info *unit, FILE *file)
             put_markdown_row(file, setting);
         put_markdown_row(file, &gap);
         putc('\n', file);
-        print_ignored(unit, file, "Taken without effect, for graphs of the reference: ", "`");
+        put_lines(unit, file, "`");
     }
-    cli_unit_example(unit, text, sizeof text);
-    fprintf(file, "```yaml\nchain:\n  %s\n```\n", text);
+    fputs("```yaml\nchain:\n", file);
+    put_example(unit, file, "  ");
+    fputs("```\n", file);
 }
 
 int units_command(int argc, char **argv)

@@ -22,6 +22,7 @@ typedef struct recorded {
     double *values; /* [frames x columns] */
     void *rows;     /* the same as delivered */
     uint64_t segments;
+    uint64_t last_frames; /* of the last segment */
     int64_t first_index;
 } recorded;
 
@@ -78,6 +79,7 @@ static inline weir_err read_source(weir_source *source, size_t tile, uint64_t se
         assert_true(message.frames <= want);
         if (message.segment != segment) {
             segment = message.segment;
+            all.last_frames = 0;
             all.first_index = all.segments++ ? all.first_index : message.first_index;
         } else {
             assert_int_equal(message.first_index, next);
@@ -91,6 +93,7 @@ static inline weir_err read_source(weir_source *source, size_t tile, uint64_t se
         memcpy((unsigned char *)all.rows + all.frames * frame_bytes, rows,
                message.frames * frame_bytes);
         all.frames += message.frames;
+        all.last_frames += message.frames;
         free(rows);
     }
     free(memory);

@@ -216,6 +216,7 @@ typedef struct weir_plan_part {
     uint64_t bytes;
     uint64_t capacity_frames; /* of an edge or tile; else 0 */
     const weir_spec *spec;    /* what it holds or outputs; NULL = none */
+    double input_rate_hz;     /* of a unit; else 0 */
     /* Of a unit, in frames of its input: */
     uint64_t lag_frames;      /* what must have come after the first frame before an output frame is out */
     double delay_frames;      /* group delay; NAN = differs by frequency */
@@ -404,6 +405,16 @@ WEIR_API weir_unit_report weir_chain_node_report(const weir_chain *chain, size_t
 
 /* Notices of the chain (settings without effect, renamed channels), capped. Lent. */
 WEIR_API const char *const *weir_chain_notices(const weir_chain *chain, size_t *ret_count);
+
+/* What an array library would do with one message of `frames` frames, after `before` frames of the segment:
+ * allocates a buffer in `cache` for the whole output of each step and frees it after the last step that reads
+ * it. Computes nothing, and does not change the state of the chain. For traces and comparisons; after
+ * planning. WEIR_E_USAGE: not planned; WEIR_E_LIMIT, WEIR_E_NOMEM: refused by the cache, in which nothing
+ * stays in use. */
+WEIR_API WEIR_NODISCARD weir_err weir_chain_untiled(weir_chain *chain,
+                                                    weir_cache *cache,
+                                                    uint64_t before,
+                                                    uint64_t frames);
 
 /* Resident set of this process now and its peak, bytes; 0 where the system does not say. */
 WEIR_API void weir_rss_read(uint64_t *ret_now, uint64_t *ret_peak);

@@ -74,8 +74,8 @@ static size_t rooms_in_row(const share *shares, int count, size_t room, size_t *
 
 /* Steps in a row: what one produces the next consumes at once. So each may produce no more than what the next
  * one's output has room for; none makes more frames than it takes, so one always fits. At the segment's end one
- * step after the other outputs what is left. */
-static void share_in_row(const weiri_group *group, const weiri_call *call, share *shares)
+ * step after the other outputs what is left. Returns how many steps have something to do. */
+static int share_in_row(const weiri_group *group, const weiri_call *call, share *shares)
 {
     size_t rooms[WEIRI_GROUP_STEPS], have = call->have;
     bool plenty = !call->ended && call->room >= group->capacity; /* for whatever one call makes */
@@ -86,6 +86,9 @@ static void share_in_row(const weiri_group *group, const weiri_call *call, share
     bool ended = call->ended;
     for (int i = 0; i < group->length; i++) {
         share *s = &shares[i];
+        if (have == 0 && !ended) {
+            return i;
+        }
         s->consume = have;
         s->ended = ended && have == 0;
         uint64_t produce = due_of(s);
@@ -93,6 +96,7 @@ static void share_in_row(const weiri_group *group, const weiri_call *call, share
         ended = s->ended && s->produce == produce;
         have = s->produce;
     }
+    return group->length;
 }
 
 /* ---- copies -------------------------------------------------------------------------------------- */
@@ -136,6 +140,7 @@ typedef struct group_run {
     weir_chain *chain;
     const weiri_group *group;
     const weiri_call *call;
+    int steps; /* that have something to do */
     share shares[WEIRI_GROUP_STEPS];
 } group_run;
 
@@ -173,15 +178,15 @@ static void one_block(void *user, int number, int thread)
         gather(&group->in, first, at->call->in[0], strips[0], at->shares[0].consume);
         work.in[0] = strips[0];
     }
-    for (int i = 0; i < group->length; i++) {
+    for (int i = 0; i < at->steps; i++) {
         const share *s = &at->shares[i];
         int strip = s->step->strip;
         work.out = strip == WEIRI_STRIP_NONE ? at->call->out : strips[strip];
         run_step(at->chain, s, &s->run->blocks[number], &work, scratch);
         work.in[0] = work.out;
     }
-    if (group->gathers) {
-        scatter(&group->out, first, work.out, at->call->out, at->shares[group->length - 1].produce);
+    if (group->gathers && at->steps == group->length) {
+        scatter(&group->out, first, work.out, at->call->out, at->shares[at->steps - 1].produce);
     }
 }
 
@@ -233,8 +238,8 @@ static void do_pieces(group_run *at, weiri_pool_fn run, int count)
 /* The steps' places move on; at the segment's end, which of them are done. Returns whether all are. */
 static bool advance(const group_run *at)
 {
-    bool ended = at->call->ended;
-    for (int i = 0; i < at->group->length; i++) {
+    bool ended = at->call->ended && at->steps == at->group->length;
+    for (int i = 0; i < at->steps; i++) {
         const share *s = &at->shares[i];
         s->run->consumed += s->consume;
         s->run->produced += s->produce;
@@ -281,7 +286,7 @@ static void run_plain(weir_chain *chain, const weiri_group *group, weiri_group_r
             work.in[k] = call->in[k];
         }
         work.out = call->out;
-        work.scratch = scratch_of(chain, 0) + chain->plan->scratch_at;
+        work.scratch = weiri_chain_memory(chain, chain->plan->work_at + chain->plan->scratch_at);
         step->ops->run(&step_run->blocks[0], &work);
         step_run->consumed += frames;
         step_run->produced += frames;
@@ -305,15 +310,16 @@ void weiri_group_call(weir_chain *chain, int number, weiri_call *call)
         at.shares[count].step = step;
         at.shares[count].run = run_of(chain, step);
     }
+    at.steps = 1;
     if (count == 1) {
         run_alone(&at);
     } else {
-        share_in_row(group, call, at.shares);
+        at.steps = share_in_row(group, call, at.shares);
         do_pieces(&at, one_block, group->blocks);
     }
     run->ended = advance(&at);
     call->consumed = at.shares[0].consume;
-    call->produced = at.shares[count - 1].produce;
+    call->produced = at.steps == count ? at.shares[count - 1].produce : 0;
     if (count == 1 && !group->same) {
         at.shares[0].consume = 0;
         at.shares[0].ended = false;

@@ -23,6 +23,7 @@
  *   state.c    state saved and restored
  *   run.c      source -> chain -> sinks, progress
  *   checkpoint.c  the file from which a run goes on
+ *   untiled.c  what would be allocated without tiles
  */
 #ifndef WEIRI_CHAIN_H
 #define WEIRI_CHAIN_H
@@ -105,6 +106,7 @@ typedef struct weiri_group {
     bool joins; /* several inputs */
     bool same;  /* each of its steps is one for one */
     bool plain; /* and it is one step over all channels, on one thread */
+    bool alone; /* no other group follows its (only) input */
     uint64_t block_channels; /* of all blocks but the last */
     int blocks;
     bool gathers; /* its input is copied into a scratch buffer, block by block */
@@ -130,6 +132,12 @@ typedef struct weiri_range {
     uint64_t from, bytes;
 } weiri_range;
 
+/* A step of weir_chain_untiled. */
+typedef struct weiri_untiled {
+    weir_buffer *buffer; /* its output of one message; NULL = none now */
+    uint64_t due;        /* frames that were due before it */
+} weiri_untiled;
+
 typedef struct weiri_plan {
     weir_spec input;
     weiri_step *steps;
@@ -139,12 +147,14 @@ typedef struct weiri_plan {
     int group_count;
     int *order; /* groups after all that follow them, branches in file order */
     int input_children; /* groups that follow the input directly */
+    int entry;          /* place in the order where a push begins: of an only child, else 0 */
     int input_lends;    /* the one that is in place, or -1 */
     size_t input_bytes; /* of a frame */
     weiri_exit *exits;  /* by number of the output */
     int exit_count;
     bool flushes; /* a step outputs more at a segment's end */
     uint64_t *dues; /* one a step: used by weiri_plan_due */
+    weiri_untiled *untiled; /* one a step: used by weir_chain_untiled */
     void *bench;    /* for a unit's plan of another value of a live setting */
     size_t bench_bytes;
     weir_source *source; /* NULL: pushed. With a source there is an input tile that it fills */

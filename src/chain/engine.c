@@ -28,11 +28,6 @@ static bool ended_before(const weir_chain *chain, const weiri_group *group, int 
     return parent < 0 ? chain->running->ending : chain->running->groups[parent].ended;
 }
 
-static int children_of(const weiri_plan *plan, int group)
-{
-    return group < 0 ? plan->input_children : plan->groups[group].children;
-}
-
 /* Frames of an input that the group has not taken. */
 static size_t frames_before(const weiri_edge *edge, const weiri_group_run *run, int input)
 {
@@ -92,14 +87,13 @@ static void take(weir_chain *chain,
                  weiri_edge *edge,
                  size_t frames)
 {
-    int parent = group->parents[input];
     run->taken[input] += frames;
-    if (frames == edge->frames && children_of(chain->plan, parent) == 1) {
+    if (frames == edge->frames && group->alone) {
         edge->first += frames; /* all that is there, and nobody else waits for it */
         edge->frames = 0;
         edge->data = edge->base;
     } else {
-        release(chain, parent);
+        release(chain, group->parents[input]);
     }
 }
 
@@ -179,8 +173,7 @@ static int next_to_run(weir_chain *chain, int at, const weiri_delivery *delivery
  * without looking at all of it for each step. */
 static int place_below(const weiri_plan *plan, int group, int place)
 {
-    bool joined = group >= 0 && plan->groups[group].feeds_join;
-    return children_of(plan, group) == 1 && !joined ? place - 1 : 0;
+    return plan->groups[group].children == 1 && !plan->groups[group].feeds_join ? place - 1 : 0;
 }
 
 /* ---- running one --------------------------------------------------------------------------------- */
@@ -312,10 +305,10 @@ weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery)
     const weiri_plan *plan = chain->plan;
     weir_err err = running->pending ? deliver_refused(chain, delivery) : WEIR_OK;
     /* Where nothing was left, only the input can be taken. */
-    int at = running->pending || running->ending ? 0 : place_below(plan, -1, plan->group_count);
+    int at = running->pending || running->ending ? 0 : plan->entry;
     running->pending = true;
+    ready r = {0, 0, false};
     while (err == WEIR_OK && (delivery->rows == NULL || delivery->got < delivery->capacity)) {
-        ready r = {0, 0, false};
         at = next_to_run(chain, at, delivery, &r);
         if (at == plan->group_count) {
             running->pending = false;

@@ -37,15 +37,17 @@ static weir_err copy_texts(weir_chain *chain, const char *const **texts, uint64_
 /* The input's spec, kept: its labels belong to the caller. */
 static weir_err copy_input(weir_chain *chain, weir_spec *spec)
 {
-    int channel_dim = weir_spec_dim(spec, "ch");
-    uint64_t channels = channel_dim > 0 ? spec->dims[channel_dim].size : 1;
-    weir_err err = copy_texts(chain, &spec->units, channels);
+    /* As weir_spec_make has it: a message's spec mostly has the same text, which is compared by its address. */
+    const char *channels_name = weir_spec_make(WEIR_F32, 1.0, 1, NULL, NULL).dims[1].name;
+    weir_err err = copy_texts(chain, &spec->units, weiri_spec_channels(spec).size);
     const char *name = weiri_arena_text(&chain->plan_arena, spec->name == NULL ? "" : spec->name);
     err = name == NULL ? WEIR_E_NOMEM : err;
     spec->name = name;
     for (uint32_t i = 0; err == WEIR_OK && i < spec->dim_count; i++) {
         weir_axis *axis = &spec->dims[i];
-        axis->name = weiri_arena_text(&chain->plan_arena, axis->name);
+        axis->name = strcmp(axis->name, channels_name) == 0
+                         ? channels_name
+                         : weiri_arena_text(&chain->plan_arena, axis->name);
         axis->unit = weiri_arena_text(&chain->plan_arena, axis->unit == NULL ? "" : axis->unit);
         err = axis->name == NULL || axis->unit == NULL ? WEIR_E_NOMEM : WEIR_OK;
         if (err == WEIR_OK) {
@@ -474,7 +476,8 @@ weir_err weiri_plan_graph(weir_chain *chain, weiri_plan *plan)
         err = check_leaves(plan);
     }
     plan->dues = weiri_plan_get(chain, (uint64_t)plan->step_count, sizeof *plan->dues);
-    if (err == WEIR_OK && plan->dues == NULL) {
+    plan->untiled = weiri_plan_get(chain, (uint64_t)plan->step_count, sizeof *plan->untiled);
+    if (err == WEIR_OK && (plan->dues == NULL || plan->untiled == NULL)) {
         err = weiri_fail_prefix(WEIR_E_NOMEM, "steps: ");
     }
     if (err == WEIR_OK) {

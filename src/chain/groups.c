@@ -99,6 +99,13 @@ weir_err weiri_plan_groups(weir_chain *chain, weiri_plan *plan)
         add_to_groups(chain, plan, &plan->steps[i]);
     }
     order_from(plan, seen, -1, 0);
+    plan->entry = plan->input_children == 1 ? plan->group_count - 1 : 0;
+    for (int i = 0; i < plan->group_count; i++) {
+        weiri_group *group = &plan->groups[i];
+        int parent = group->parents[0];
+        int children = parent < 0 ? plan->input_children : plan->groups[parent].children;
+        group->alone = !group->joins && children == 1;
+    }
     return WEIR_OK;
 }
 

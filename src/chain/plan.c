@@ -243,6 +243,7 @@ static void lay_step(layout *at, weiri_step *step)
     step->missing_at = add_bytes(
         at, times(step->channels * sizeof(uint64_t), step->by_frame ? blocks : 1));
     weir_plan_part *part = add_part(at, step->name, "unit", from, &step->out);
+    part->input_rate_hz = step->in[0].rate_hz;
     part->lag_frames = weiri_due_lag(&step->unit.due);
     part->delay_frames = step->unit.delay_frames;
     part->settle_frames = step->settle_frames;

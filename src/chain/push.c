@@ -103,7 +103,9 @@ push_tiles(weir_chain *chain, const weir_message *message, weiri_delivery *deliv
         size_t frames = message->frames - at < tile ? message->frames - at : tile;
         input->data = (unsigned char *)(uintptr_t)message->data + at * bytes;
         input->frames = frames;
-        look_ahead(chain, input->data + frames * bytes, message->frames - at - frames);
+        if (message->frames > tile) {
+            look_ahead(chain, input->data + frames * bytes, message->frames - at - frames);
+        }
         err = weiri_chain_drain(chain, delivery);
         at += frames - input->frames;
         running->consumed = at;
@@ -112,7 +114,9 @@ push_tiles(weir_chain *chain, const weir_message *message, weiri_delivery *deliv
     running->frames_in += running->consumed;
     input->frames = 0;
     input->data = NULL;
-    look_ahead(chain, NULL, 0);
+    if (message->frames > tile) {
+        look_ahead(chain, NULL, 0);
+    }
     return err;
 }
 
@@ -139,8 +143,13 @@ static weir_err
 with_sink(weir_chain *chain, const weir_message *message, weir_sink_fn sink, void *user)
 {
     outside to = {.sink = sink, .user = user, .mode = weiri_mode_enter()};
-    weiri_delivery delivery = {.sink = sink == NULL ? NULL : call_outside, .user = &to};
+    weiri_delivery delivery;
     to.delivery = &delivery;
+    delivery.sink = sink == NULL ? NULL : call_outside;
+    delivery.user = &to;
+    delivery.rows = NULL; /* nothing below is looked at without rows, but `got` */
+    delivery.got = 0;
+    delivery.outside = false;
     chain->running->busy = true;
     weir_err err = message == NULL ? weiri_chain_end_segment(chain, &delivery)
                                    : push_to(chain, message, &delivery);

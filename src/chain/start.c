@@ -69,15 +69,15 @@ static void place_block(weir_chain *chain, const weiri_step *step, int number)
         .out = &step->block_out[shape],
         .first_channel = first,
         .channels = step->channels - first < width ? step->channels - first : width,
+        .columns = weir_spec_columns(step->block_in[shape]),
         .state = state,
         .missing = missing,
         .ahead = &chain->running->ahead,
     };
     memset(missing, 0, block->channels * sizeof *missing);
-    uint64_t columns = weir_spec_columns(block->in);
     for (size_t i = 0; i < step->unit.field_count; i++) {
         state[i] = at;
-        at += (weiri_field_bytes(&step->unit.fields[i], columns) + 63) / 64 * 64;
+        at += (weiri_field_bytes(&step->unit.fields[i], block->columns) + 63) / 64 * 64;
     }
 }
 

@@ -99,6 +99,76 @@ static void splits_nest_and_their_names_are_joined(void **state)
     weir_chain_destroy(chain);
 }
 
+static void check_outputs(const char *text, size_t nodes, const char *expected)
+{
+    char found[256] = "";
+    weir_chain *chain = parse(text, NULL);
+    plan(chain);
+    assert_int_equal(weir_chain_node_count(chain), nodes);
+    for (size_t i = 0; i < weir_chain_output_count(chain); i++) {
+        size_t length = strlen(found);
+        snprintf(found + length, sizeof found - length, "%s%s", i > 0 ? " " : "",
+                 weir_chain_output_name(chain, i));
+    }
+    assert_string_equal(found, expected);
+    weir_chain_destroy(chain);
+}
+
+static void a_unit_after_a_split_joins_its_branches(void **state)
+{
+    (void)state;
+    check_outputs("- split: {raw: [], slow: [ewma: {}]}\n- difference: {inputs: [raw, slow]}\n", 2,
+                  "difference");
+    check_outputs("- split: {raw: [], slow: [ewma: {}]}\n- difference\n- log\n- abs\n", 4, "abs");
+    /* what is not joined stays an output, in the file's order; the last unit names the joined one */
+    check_outputs("- split: {raw: [], x: [abs], y: [log], z: [log: {base: 2}]}\n"
+                  "- add: {inputs: [z, raw]}\n- abs\n",
+                  5, "x y abs");
+    /* splits in branches and one after the other */
+    check_outputs("- split:\n"
+                  "    a:\n"
+                  "      - split: {p: [abs], q: [log], r: [log]}\n"
+                  "      - add: {inputs: [p, q]}\n"
+                  "    b: []\n"
+                  "- difference: {inputs: [b, a]}\n"
+                  "- split: {c: [abs], d: []}\n"
+                  "- add\n",
+                  7, "a.r add");
+    /* joined, and split again to the end */
+    check_outputs("- split: {a: [], b: [abs]}\n- add\n- split: {c: [abs], d: []}\n", 3, "c d");
+}
+
+/* Which input is which, by values. */
+static weir_err keep(void *user, const weir_message *block)
+{
+    *(float *)user = *(const float *)block->data;
+    return WEIR_OK;
+}
+
+static void inputs_keep_their_order(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *inputs;
+        float value;
+    } cases[] = {{"", -12}, {"{inputs: [a, b]}", -12}, {"{inputs: [b, a]}", 12}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "- split: {a: [], b: [pow: {exponent: 2}]}\n- difference: %s\n",
+                 cases[i].inputs);
+        weir_chain *chain = parse(text, NULL);
+        const weir_plan *planned = NULL;
+        weir_spec spec = weir_spec_make(WEIR_F32, 100, 1, NULL, NULL);
+        assert_int_equal(weir_chain_plan(chain, &spec, &planned), WEIR_OK);
+        float in = 4, out = 0;
+        weir_message message = {
+            .spec = &spec, .data = &in, .frames = 1, .first_index = WEIR_INDEX_NEXT};
+        assert_int_equal(weir_chain_push(chain, &message, keep, &out), WEIR_OK);
+        assert_true(out == cases[i].value);
+        weir_chain_destroy(chain);
+    }
+}
+
 /* M8: flag, file, environment, default. */
 static void a_flag_goes_before_the_file(void **state)
 {
@@ -172,7 +242,7 @@ static void mistakes_are_one_line_with_a_place(void **state)
         {"memory_limit: [1]\nchain: [abs]\n", "c.yaml:1:1: memory_limit: ", "64 MiB"},
         {"memory_limit: -1\nchain: [abs]\n", "c.yaml:1:1: memory_limit: ", "-1"},
         {"memory_limit: true\nchain: [abs]\n", "c.yaml:1:1: memory_limit: ", "64 MiB"},
-        {"tile: some\nchain: [abs]\n", "c.yaml:1:1: tile: ", "auto, or none"},
+        {"tile: some\nchain: [abs]\n", "c.yaml:1:1: tile: ", "16777216 is allowed, or auto"},
         {"tile: 0\nchain: [abs]\n", "c.yaml:1:1: tile: ", "0"},
         {"tile: 1.5\nchain: [abs]\n", "c.yaml:1:1: tile: ", "whole"},
         {"threads: 0\nchain: [abs]\n", "c.yaml:1:1: threads: ", "from 1"},
@@ -196,7 +266,30 @@ static void mistakes_are_one_line_with_a_place(void **state)
         {"- {}\n", "c.yaml:1:3: ", "an empty map"},
         {"- 3\n", "c.yaml:1:3: ", "'3'"},
         {"- [abs]\n", "c.yaml:1:3: ", "a list"},
-        {"- split: {a: [abs]}\n- abs\n", "c.yaml:2:3: ", "last"},
+        {"tile: none\nchain: [abs]\n", "c.yaml:1:1: tile: ", "or auto"},
+        {"- split: {a: [abs]}\n- abs\n", "c.yaml:2:3: ", "found abs after a split"},
+        {"- split: {a: [abs]}\n- abs: {}\n", "c.yaml:2:3: ", "(add, difference, merge)"},
+        {"- split: {a: [abs]}\n- split: {b: [abs]}\n",
+         "c.yaml:2:3: ", "found a split after a split"},
+        {"- split: {a: [], b: []}\n- ad: {}\n", "c.yaml:2:3: ", "nearest is 'add'"},
+        {"- split: {a: []}\n- add\n", "c.yaml:2:3: add: ", "found 1 input; 2 to 8"},
+        {"- split: {a: [], b: []}\n- add: {inputs: [a]}\n", "c.yaml:2:9: add: ", "found 1 input;"},
+        {"- split: {a: [], b: []}\n- add: {inputs: a}\n",
+         "c.yaml:2:9: add: inputs: ", "as in [a, b]"},
+        {"- split: {a: [], b: []}\n- add: {inputs: [a, c]}\n",
+         "c.yaml:2:21: add: inputs: ", "'c'; "},
+        {"- split: {a: [], b: []}\n- add: {inputs: [a, [b]]}\n",
+         "c.yaml:2:21: ", "are allowed: a, b"},
+        {"- split: {a: [], b: []}\n- add: {inputs: [a, b], x: 1}\n",
+         "c.yaml:2:25: add: x: ", "no such setting"},
+        {"- split: {a: [], b: []}\n- add: 3\n", "c.yaml:2:3: add: ", "a map is allowed"},
+        {"- split:\n    a: [{split: {c: [], d: [log]}}]\n    b: []\n- add\n",
+         "c.yaml:2:5: a: ", "cannot be joined"},
+        {"- split: {a: [abs], difference: [], b: [log]}\n- difference: {inputs: [a, b]}\n",
+         "c.yaml:2:3: output difference: ", "already"},
+        {"- abs\n- split: {a: [], b: []}\n", "c.yaml:2:18: output b: ", "the output a already"},
+        {"- add\n", "c.yaml:1:3: add: ", "place it after a split"},
+        {"- abs: {inputs: [a]}\n", "c.yaml:1:9: abs: ", "inputs"},
         {"- split: [abs]\n", "c.yaml:1:3: split: ", "no map"},
         {"- split: {}\n", "c.yaml:1:3: split: ", "no map"},
         {"- split: {a/b: [abs]}\n", "c.yaml:1:11: split: ", "'a/b'"},
@@ -207,15 +300,24 @@ static void mistakes_are_one_line_with_a_place(void **state)
         check_refused(cases[i].text, cases[i].start, cases[i].part);
 }
 
-static void a_cutoff_above_half_the_rate_has_its_place(void **state)
+/* Mistakes that only the input shows. */
+static void mistakes_in_a_plan_have_their_place(void **state)
 {
     (void)state;
-    weir_chain *chain = parse("- abs\n- butterworth:\n    order: 4\n    cutoff: 20 kHz\n", NULL);
-    weir_spec spec = weir_spec_make(WEIR_F32, 30000, 4, NULL, NULL);
-    const weir_plan *planned = NULL;
-    assert_int_equal(weir_chain_plan(chain, &spec, &planned), WEIR_E_CHAIN);
-    assert_true(strncmp(weir_err_detail(), "c.yaml:4:5: butterworth: cutoff: ", 33) == 0);
-    weir_chain_destroy(chain);
+    static const char *const cases[][2] = {
+        {"- abs\n- butterworth:\n    order: 4\n    cutoff: 20 kHz\n",
+         "c.yaml:4:5: butterworth: cutoff: "},
+        {"- split: {a: [], b: []}\n- difference: {inputs: [a, b, a]}\n",
+         "c.yaml:2:3: difference: inputs: 2 are needed, 3 given"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        weir_chain *chain = parse(cases[i][0], NULL);
+        weir_spec spec = weir_spec_make(WEIR_F32, 30000, 4, NULL, NULL);
+        const weir_plan *planned = NULL;
+        assert_int_equal(weir_chain_plan(chain, &spec, &planned), WEIR_E_CHAIN);
+        assert_true(strncmp(weir_err_detail(), cases[i][1], strlen(cases[i][1])) == 0);
+        weir_chain_destroy(chain);
+    }
 }
 
 static void files_are_read_or_named(void **state)
@@ -244,10 +346,12 @@ int main(void)
         cmocka_unit_test(a_chain_is_a_list_or_a_map),
         cmocka_unit_test(an_empty_list_passes_its_input_through),
         cmocka_unit_test(splits_nest_and_their_names_are_joined),
+        cmocka_unit_test(a_unit_after_a_split_joins_its_branches),
+        cmocka_unit_test(inputs_keep_their_order),
         cmocka_unit_test(a_flag_goes_before_the_file),
         cmocka_unit_test(limits_take_numbers_and_quantities),
         cmocka_unit_test(mistakes_are_one_line_with_a_place),
-        cmocka_unit_test(a_cutoff_above_half_the_rate_has_its_place),
+        cmocka_unit_test(mistakes_in_a_plan_have_their_place),
         cmocka_unit_test(files_are_read_or_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

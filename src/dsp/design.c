@@ -228,3 +228,81 @@ void weiri_design_sections(const weiri_zpk *prototype,
     ret_sections->gain = digital.gain;
     ret_sections->kind = band_pass ? WEIRI_SOS_BAND : circle ? WEIRI_SOS_CIRCLE : WEIRI_SOS_GENERAL;
 }
+
+/* ---- what rounding has left -------------------------------------------------------------------- */
+
+/* 1 + c1 w + c2 w^2 at w = 1 + u, without the cancellation that a root near 1 brings. */
+static double complex polynomial(double c1, double c2, double complex u)
+{
+    return ((1.0 + c1) + c2) + u * ((c1 + 2.0 * c2) + u * c2);
+}
+
+static double magnitude(const weiri_sos_params *sections, double frequency)
+{
+    /* Above half the Nyquist frequency for -w, which is then the one near 1. */
+    double sign = frequency > 0.25 ? -1.0 : 1.0;
+    frequency -= sign < 0.0 ? 0.5 : 0.0;
+    double half = sin(M_PI * frequency);
+    double complex u = -2.0 * half * half - sin(2.0 * M_PI * frequency) * I; /* w - 1 */
+    double result = sections->gain;
+    for (size_t i = 0; i < sections->sections; i++) {
+        const double *c = sections->coefs[i];
+        result *= cabs(polynomial(sign * c[0], c[1], u)) / cabs(polynomial(-sign * c[2], -c[3], u));
+    }
+    return result;
+}
+
+static bool is_stable(const double *c)
+{
+    return (1.0 - c[2]) - c[3] > 0.0 && (1.0 + c[2]) - c[3] > 0.0 && 1.0 + c[3] > 0.0;
+}
+
+static double prototype_magnitude(const weiri_zpk *prototype, double complex s)
+{
+    double result = prototype->gain;
+    for (size_t i = 0; i < prototype->zeros.count; i++) {
+        double complex root = prototype->zeros.root[i];
+        result *= cabs(s - root) * (is_pair(root) ? cabs(s - conj(root)) : 1.0);
+    }
+    for (size_t i = 0; i < prototype->poles.count; i++) {
+        double complex root = prototype->poles.root[i];
+        result /= cabs(s - root) * (is_pair(root) ? cabs(s - conj(root)) : 1.0);
+    }
+    return result;
+}
+
+double weiri_design_error(const weiri_zpk *prototype,
+                          weiri_band band,
+                          double low,
+                          double high,
+                          const weiri_sos_params *sections)
+{
+    /* Edges are the prototype's s = i, in every band; the far ends of what passes its s = 0. */
+    bool to_0_hz = band == WEIRI_LOWPASS || band == WEIRI_BANDSTOP;
+    bool to_nyquist = band == WEIRI_HIGHPASS || band == WEIRI_BANDSTOP;
+    double frequencies[4];
+    size_t count = 0, edges;
+    if (band != WEIRI_LOWPASS) {
+        frequencies[count++] = low;
+    }
+    if (band != WEIRI_HIGHPASS) {
+        frequencies[count++] = high;
+    }
+    edges = count;
+    if (to_0_hz) {
+        frequencies[count++] = 0.0;
+    }
+    if (to_nyquist) {
+        frequencies[count++] = 0.5;
+    }
+    double worst = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        double designed = prototype_magnitude(prototype, i < edges ? I : 0.0);
+        double error = fabs(magnitude(sections, frequencies[i]) / designed - 1.0);
+        worst = error <= worst ? worst : isfinite(error) ? error : (double)INFINITY;
+    }
+    for (size_t i = 0; i < sections->sections; i++) {
+        worst = is_stable(sections->coefs[i]) ? worst : (double)INFINITY;
+    }
+    return worst;
+}

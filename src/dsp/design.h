@@ -42,4 +42,13 @@ void weiri_design_sections(const weiri_zpk *prototype,
                            double high,
                            weiri_sos_params *ret_sections);
 
+/* How far the sections' response, at the edges and the far ends of what passes, is from the prototype's, relative
+ * to it, as rounding to float64 has left them (S8): below 1e-7 for edges between 1e-4 and 0.4999 of the rate,
+ * more where poles are so near 1 or -1 that their distance rounds. INFINITY: a section is not stable. */
+double weiri_design_error(const weiri_zpk *prototype,
+                          weiri_band band,
+                          double low,
+                          double high,
+                          const weiri_sos_params *sections);
+
 #endif

@@ -50,6 +50,8 @@ static void the_formula_holds(void **state)
                 double low = edges[i][0], high = edges[i][1];
                 weiri_sos_params filter;
                 weiri_design_sections(&prototype, (weiri_band)band, low, high, &filter);
+                assert_true(weiri_design_error(&prototype, (weiri_band)band, low, high, &filter) <
+                            1e-7);
                 assert_int_equal(filter.sections, band >= WEIRI_BANDPASS ? order : (order + 1) / 2);
                 for (double f = low / 4.0; f < 0.5; f = f * 1.37 + 1e-4) {
                     double w = warped((weiri_band)band, low, high, f);
@@ -86,6 +88,29 @@ static void every_section_is_stable(void **state)
     }
 }
 
+/* A pole that is moved is noticed, wherever the edge is. */
+static void errors_are_measured(void **state)
+{
+    (void)state;
+    weiri_zpk prototype = weiri_butterworth_prototype(2);
+    for (int band = WEIRI_LOWPASS; band <= WEIRI_BANDSTOP; band++) {
+        for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++) {
+            double low = edges[i][0], high = edges[i][1];
+            weiri_sos_params filter;
+            weiri_design_sections(&prototype, (weiri_band)band, low, high, &filter);
+            filter.coefs[0][2] += 0.5 * fmin(1.0 - filter.coefs[0][2] - filter.coefs[0][3],
+                                             1.0 + filter.coefs[0][2] - filter.coefs[0][3]);
+            double error = weiri_design_error(&prototype, (weiri_band)band, low, high, &filter);
+            if (!(error > 0.01)) {
+                fail_msg("band %d edges %g %g: %g", band, low, high, error);
+            }
+            filter.coefs[0][3] = -1.0;
+            assert_true(
+                isinf(weiri_design_error(&prototype, (weiri_band)band, low, high, &filter)));
+        }
+    }
+}
+
 /* The form decides how many operations a sample costs, so it is promised here. */
 static void forms_are_found(void **state)
 {
@@ -109,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_formula_holds),
         cmocka_unit_test(every_section_is_stable),
+        cmocka_unit_test(errors_are_measured),
         cmocka_unit_test(forms_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

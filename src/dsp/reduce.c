@@ -72,10 +72,17 @@ static bool has_median(const weiri_reduce_what *what)
     return false;
 }
 
-bool weiri_operation_keeps_unit(int number)
+weiri_reduce_unit weiri_reduce_unit_of(const int *numbers, size_t count)
 {
-    kind k = operations[number].kind;
-    return k != KIND_WHERE && k != KIND_AREA;
+    weiri_reduce_unit unit = WEIRI_REDUCE_SAMPLE;
+    for (size_t i = 0; i < count; i++) {
+        kind k = operations[numbers[i]].kind;
+        weiri_reduce_unit one = k == KIND_WHERE  ? WEIRI_REDUCE_COORDINATE
+                                : k == KIND_AREA ? WEIRI_REDUCE_AREA
+                                                 : WEIRI_REDUCE_SAMPLE;
+        unit = i == 0 || unit == one ? one : WEIRI_REDUCE_SEVERAL;
+    }
+    return unit;
 }
 
 weir_err weiri_reduce_check(const weiri_reduce_what *what, const char *setting)

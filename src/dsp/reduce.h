@@ -37,8 +37,14 @@ typedef enum weiri_operation {
 /* For a settings table: a setting's value is a weiri_operation. */
 extern const weir_choice weiri_operations[];
 
-/* Whether a result has the physical unit of the samples. */
-bool weiri_operation_keeps_unit(int operation);
+/* Physical unit of the results of one or several operations. */
+typedef enum weiri_reduce_unit {
+    WEIRI_REDUCE_SAMPLE,     /* that of the samples */
+    WEIRI_REDUCE_COORDINATE, /* argmin, argmax: that of the axis */
+    WEIRI_REDUCE_AREA,       /* trapezoid: the product of both */
+    WEIRI_REDUCE_SEVERAL     /* operations differ in it */
+} weiri_reduce_unit;
+weiri_reduce_unit weiri_reduce_unit_of(const int *operations, size_t count);
 
 /* What is to be reduced, and how. */
 typedef struct weiri_reduce_what {

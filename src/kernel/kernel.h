@@ -40,10 +40,13 @@ typedef struct weiri_ewma_params {
     double beta; /* 1 - alpha */
 } weiri_ewma_params;
 
-/* What a row is moved by. */
+/* What is subtracted from a row: (x - less) * gain; of the medians of the other values there are three: below
+ * for x < pivot, less for x = pivot, above for x > pivot, and no gain. */
 typedef struct weiri_shift {
     double less, gain;
-    bool clean; /* nothing is missing in the row that they were made of */
+    double pivot, below, above;
+    bool clean; /* nothing is missing in the row, and less is for all of it */
+    bool split; /* nothing is missing in the row, and there are three */
 } weiri_shift;
 
 /* A recurrence of kernels.def, as src/scan runs it. */

@@ -238,6 +238,36 @@ static void medians_are_the_middle(void **state)
     }
 }
 
+/* Each value less the median of the others, at every level, in place too. */
+static void medians_of_others_leave_one_out(void **state)
+{
+    (void)state;
+    uint64_t seed = testing_seed("others");
+    float row[MOST], moved[MOST];
+    double sorted[MOST], scratch[MOST];
+    for (size_t level = 0; weiri_kernels_at(level) != NULL; level++) {
+        const weiri_kernels *k = weiri_kernels_at(level);
+        for (size_t count = 2; count <= MOST; count++) {
+            for (size_t i = 0; i < count; i++) { /* many alike */
+                row[i] = moved[i] = (float)(testing_random(&seed) % (1 + count / 2));
+            }
+            weiri_shift shift;
+            k->medians_of_others_f32(row, count, scratch, &shift);
+            k->shift_others_f32(moved, moved, count, &shift);
+            for (size_t i = 0; i < count; i++) {
+                size_t others = 0;
+                for (size_t j = 0; j < count; j++) {
+                    sorted[others] = (double)row[j];
+                    others += j != i ? 1 : 0;
+                }
+                qsort(sorted, others, sizeof *sorted, compare);
+                double median = (sorted[others / 2] + sorted[(others - 1) / 2]) / 2.0;
+                assert_true((double)moved[i] == (double)row[i] - median);
+            }
+        }
+    }
+}
+
 /* Sections of every form and number against the difference equation. */
 static void sections_follow_the_equation(void **state)
 {
@@ -305,6 +335,7 @@ int main(void)
         cmocka_unit_test(vectors_of_libm_do_not_depend_on_place),
         cmocka_unit_test(sums_follow_the_tree),
         cmocka_unit_test(medians_are_the_middle),
+        cmocka_unit_test(medians_of_others_leave_one_out),
         cmocka_unit_test(sections_follow_the_equation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,11 +22,11 @@
         return value;                                                                              \
     }                                                                                              \
                                                                                                    \
-    type WEIRI_K(median_##type_name)(const type *values, size_t count, void *scratch)              \
+    /* The key with count / 2 others before it in order; keys: scratch that it leaves filled. */   \
+    static key_type middle_##type_name(const type *values, size_t count, key_type *keys)           \
     {                                                                                              \
-        key_type *keys = scratch;                                                                  \
         key_type low = most, high = -most - 1;                                                     \
-        memcpy(keys, values, count * sizeof *keys);                                                \
+        memmove(keys, values, count * sizeof *keys); /* they may be the same place */              \
         for (size_t i = 0; i < count; i++) {                                                       \
             keys[i] = FLIPPED(keys[i], most);                                                      \
             low = keys[i] < low ? keys[i] : low;                                                   \
@@ -45,19 +45,61 @@
                 low = middle + 1;                                                                  \
             }                                                                                      \
         }                                                                                          \
-        type upper = value_##type_name(high);                                                      \
-        if (count % 2 == 1) {                                                                      \
-            return upper;                                                                          \
-        }                                                                                          \
-        /* the one before it in order: the same again, or the largest below */                     \
+        return high;                                                                               \
+    }                                                                                              \
+                                                                                                   \
+    /* The one before the middle in order: the same again, or the largest below. */                \
+    static type before_##type_name(const key_type *keys, size_t count, key_type middle)            \
+    {                                                                                              \
         key_type below = 0, largest = -most - 1;                                                   \
         for (size_t i = 0; i < count; i++) {                                                       \
-            below += keys[i] < high ? 1 : 0;                                                       \
-            largest = keys[i] < high && keys[i] > largest ? keys[i] : largest;                     \
+            below += keys[i] < middle ? 1 : 0;                                                     \
+            largest = keys[i] < middle && keys[i] > largest ? keys[i] : largest;                   \
         }                                                                                          \
-        type lower = (size_t)below == count / 2 ? value_##type_name(largest) : upper;              \
-        type sum = lower + upper;                                                                  \
-        return isfinite(sum) ? sum / 2 : lower / 2 + upper / 2;                                    \
+        return value_##type_name((size_t)below == count / 2 ? largest : middle);                   \
+    }                                                                                              \
+                                                                                                   \
+    static type behind_##type_name(const key_type *keys, size_t count, key_type middle)            \
+    {                                                                                              \
+        key_type above = 0, least = most;                                                          \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            above += keys[i] > middle ? 1 : 0;                                                     \
+            least = keys[i] > middle && keys[i] < least ? keys[i] : least;                         \
+        }                                                                                          \
+        return value_##type_name((size_t)above == count - 1 - count / 2 ? least : middle);         \
+    }                                                                                              \
+                                                                                                   \
+    static type between_##type_name(type a, type b)                                                \
+    {                                                                                              \
+        type sum = a + b;                                                                          \
+        return isfinite(sum) ? sum / 2 : a / 2 + b / 2;                                            \
+    }                                                                                              \
+                                                                                                   \
+    type WEIRI_K(median_##type_name)(const type *values, size_t count, void *scratch)              \
+    {                                                                                              \
+        key_type middle = middle_##type_name(values, count, scratch);                              \
+        type upper = value_##type_name(middle);                                                    \
+        return count % 2 == 1                                                                      \
+                   ? upper                                                                         \
+                   : between_##type_name(before_##type_name(scratch, count, middle), upper);       \
+    }                                                                                              \
+                                                                                                   \
+    void WEIRI_K(medians_of_others_##type_name)(const type *values, size_t count, void *scratch,   \
+                                                weiri_shift *ret)                                  \
+    {                                                                                              \
+        key_type key = middle_##type_name(values, count, scratch);                                 \
+        type middle = value_##type_name(key);                                                      \
+        type before = before_##type_name(scratch, count, key);                                     \
+        ret->pivot = (double)middle;                                                               \
+        if (count % 2 == 0) { /* an odd number is left: the middle is one of two */                \
+            ret->below = (double)middle;                                                           \
+            ret->less = ret->above = (double)before;                                               \
+        } else {                                                                                   \
+            type behind = behind_##type_name(scratch, count, key);                                 \
+            ret->below = (double)between_##type_name(middle, behind);                              \
+            ret->less = (double)between_##type_name(before, behind);                               \
+            ret->above = (double)between_##type_name(before, middle);                              \
+        }                                                                                          \
     }
 
 MEDIAN(f32, float, int32_t, INT32_MAX)

@@ -111,6 +111,17 @@ WEIRI_INLINE size_t half_of(size_t count)
             }                                                                                      \
         }                                                                                          \
         return row;                                                                                \
+    }                                                                                              \
+                                                                                                   \
+    void WEIRI_K(shift_others_##type_name)(const type *in, type *out, size_t columns,              \
+                                           const weiri_shift *shift)                               \
+    {                                                                                              \
+        type pivot = (type)shift->pivot, below = (type)shift->below, at = (type)shift->less,       \
+             above = (type)shift->above;                                                           \
+        WEIRI_INDEPENDENT for (size_t i = 0; i < columns; i++)                                     \
+        {                                                                                          \
+            out[i] = in[i] - (in[i] < pivot ? below : in[i] > pivot ? above : at);                 \
+        }                                                                                          \
     }
 
 REFERENCE(f32, float)

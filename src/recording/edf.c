@@ -5,6 +5,7 @@
  * checked before it is used. Annotations and the onsets of records: edf_notes.c.
  */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -110,16 +111,17 @@ static weir_err read_start(weiri_reader *reader, const edf *e)
     bool fine = two_digits(date, &when.tm_mday) && two_digits(date + 3, &when.tm_mon) &&
                 two_digits(date + 6, &when.tm_year) && two_digits(clock, &when.tm_hour) &&
                 two_digits(clock + 3, &when.tm_min) && two_digits(clock + 6, &when.tm_sec);
-    if (!fine || when.tm_mday < 1 || when.tm_mday > 31 || when.tm_mon < 1 || when.tm_mon > 12 ||
-        when.tm_hour > 23 || when.tm_min > 59 || when.tm_sec > 59) {
-        weiri_notice(&reader->notices, "start \"%.8s %.8s\": no date and time", date, clock);
-        return WEIR_OK;
-    }
-    when.tm_mon--;
     when.tm_year += when.tm_year < 85 ? 100 : 0;
     if (e->plus) {
         full_year(e, &when);
     }
+    if (!fine || !weiri_is_date(when.tm_year + 1900, when.tm_mon, when.tm_mday) ||
+        when.tm_hour > 23 || when.tm_min > 59 || when.tm_sec > 59) {
+        weiri_notice(&reader->notices,
+                     "start \"%.8s %.8s\": no date and time; the start is not known", date, clock);
+        return WEIR_OK;
+    }
+    when.tm_mon--;
     /* Where the first record begins after the second that the header states. */
     int64_t second = 1000000000;
     int64_t behind =
@@ -150,12 +152,39 @@ typedef struct signal {
     bool notes;
 } signal;
 
-/* One field of one signal. `at` is its offset in the file. */
-static weir_err take_field(
-    weiri_reader *reader, signal *s, int number, const char *field, size_t width, uint64_t at)
+/* Notes why a signal cannot be read, an error once it is selected: the first reason, or one that counts
+ * cannot be read for either. */
+static weir_err
+flaw(weiri_reader *reader, signal *s, bool of_scale, uint64_t at, const char *format, ...)
+    WEIRI_PRINTF(5, 6);
+static weir_err
+flaw(weiri_reader *reader, signal *s, bool of_scale, uint64_t at, const char *format, ...)
 {
-    double *numbers[] = {&s->physical_min, &s->physical_max, &s->digital_min, &s->digital_max,
-                         &s->samples};
+    char why[192], text[224];
+    if (s->channel.flaw && (of_scale || !s->channel.flaw_of_scale)) {
+        return WEIR_OK;
+    }
+    s->channel.flaw_of_scale = of_scale;
+    va_list args;
+    va_start(args, format);
+    weiri_format(why, sizeof why, format, args);
+    va_end(args);
+    snprintf(text, sizeof text, "offset %llu: %s", (unsigned long long)at, why);
+    return weiri_reader_text(reader, text, strlen(text), &s->channel.flaw);
+}
+
+/* One field of signal `i`. `at` is its offset in the file. */
+static weir_err take_field(weiri_reader *reader,
+                           signal *s,
+                           uint32_t i,
+                           int number,
+                           const char *field,
+                           size_t width,
+                           uint64_t at)
+{
+    static const char *const names[] = {"physical minimum", "physical maximum", "digital minimum",
+                                        "digital maximum"};
+    double *numbers[] = {&s->physical_min, &s->physical_max, &s->digital_min, &s->digital_max};
     switch (number) {
     case 0:
         s->notes = memcmp(field, "EDF Annotations ", 16) == 0 ||
@@ -164,17 +193,25 @@ static weir_err take_field(
     case 1:
         return weiri_reader_text(reader, field, width, &s->channel.unit);
     case 6:
-        if (!read_number(field, width, &s->samples) || s->samples < 1 || s->samples > MAX_SAMPLES ||
+        /* Without it no place in a record is known. */
+        if (!read_number(field, width, &s->samples) || s->samples < 0 || s->samples > MAX_SAMPLES ||
             s->samples != floor(s->samples)) {
-            return wrong(reader, at, field, width, "a number of samples a record");
+            return weiri_malformed(
+                reader, at,
+                "found \"%.8s\", expected a number of samples a record: signal %u (%.32s)", field,
+                i, s->channel.label);
         }
-        return WEIR_OK;
+        return s->samples > 0 ? WEIR_OK
+                              : flaw(reader, s, false, at,
+                                     "found \"0\", expected samples in a record: signal %u (%.32s)",
+                                     i, s->channel.label);
     default:
         /* Writers leave these of annotations as they please. */
-        if (!read_number(field, width, numbers[number - 2]) && !s->notes) {
-            return wrong(reader, at, field, width, "a number");
-        }
-        return WEIR_OK;
+        return s->notes || read_number(field, width, numbers[number - 2])
+                   ? WEIR_OK
+                   : flaw(reader, s, true, at,
+                          "found \"%.8s\", expected a number: %s of signal %u (%.32s)", field,
+                          names[number - 2], i, s->channel.label);
     }
 }
 
@@ -193,8 +230,8 @@ static weir_err read_signals(weiri_reader *reader, const edf *e, signal *signals
             count = count < e->signals - first ? count : e->signals - first;
             weir_err err = read_exactly(reader, base + first * width, piece, count * width);
             for (uint32_t i = 0; err == WEIR_OK && i < count; i++) {
-                err = take_field(reader, &signals[first + i], number, piece + i * width, width,
-                                 base + (first + i) * width);
+                err = take_field(reader, &signals[first + i], first + i, number, piece + i * width,
+                                 width, base + (first + i) * width);
             }
             if (err != WEIR_OK) {
                 return err;
@@ -205,8 +242,56 @@ static weir_err read_signals(weiri_reader *reader, const edf *e, signal *signals
     return WEIR_OK;
 }
 
+/* Whether the least and the largest count have physical values. */
+static bool is_finite(const weiri_scale *scale, bool bdf)
+{
+    double most = bdf ? 8388608 : 32768;
+    return isfinite(scale->denom) &&
+           isfinite((-most - scale->base) * scale->numer / scale->denom + scale->offset) &&
+           isfinite((most - scale->base) * scale->numer / scale->denom + scale->offset);
+}
+
+/* Rate and scale of signal `i`, or why there is none. */
+static weir_err set_scale(weiri_reader *reader, const edf *e, signal *s, uint32_t i)
+{
+    weiri_channel *channel = &s->channel;
+    double rate_hz = s->samples / e->duration_s;
+    if (!(rate_hz >= 1e-6 && rate_hz <= 1e9)) {
+        return flaw(reader, s, false, DURATION_AT,
+                    "%.0f samples in a record of %g s are no rate: signal %u (%.32s)", s->samples,
+                    e->duration_s, i, channel->label);
+    }
+    double round_hz = nearbyint(rate_hz);
+    /* 3000 samples in 0.1 s are 30 kHz, whatever 0.1 is in binary. */
+    channel->rate_hz = fabs(rate_hz - round_hz) < 1e-12 * rate_hz ? round_hz : rate_hz;
+    if (channel->flaw) {
+        return WEIR_OK;
+    }
+    if (s->digital_min == s->digital_max) {
+        return flaw(reader, s, true, EDF_HEAD + 120ull * e->signals + 8ull * i,
+                    "signal %u (%.32s): digital minimum and maximum are both %g", i, channel->label,
+                    s->digital_min);
+    }
+    if (s->physical_min == s->physical_max) {
+        weiri_notice(&reader->notices,
+                     "%.32s: physical minimum and maximum are both %g; counts are delivered",
+                     channel->label, s->physical_min);
+        channel->unit = "";
+        return WEIR_OK;
+    }
+    channel->scale = (weiri_scale){.base = s->digital_min,
+                                   .numer = s->physical_max - s->physical_min,
+                                   .denom = s->digital_max - s->digital_min,
+                                   .offset = s->physical_min};
+    return is_finite(&channel->scale, e->bdf)
+               ? WEIR_OK
+               : flaw(reader, s, true, EDF_HEAD + 104ull * e->signals + 8ull * i,
+                      "signal %u (%.32s): values of a range from %g to %g overflow", i,
+                      channel->label, s->physical_min, s->physical_max);
+}
+
 /* From signals to channels: annotations are none; place is the offset within a record. */
-static weir_err make_channels(weiri_reader *reader, edf *e, const signal *signals)
+static weir_err make_channels(weiri_reader *reader, edf *e, signal *signals)
 {
     uint64_t width = e->bdf ? 3 : 2;
     weir_err err =
@@ -217,45 +302,20 @@ static weir_err make_channels(weiri_reader *reader, edf *e, const signal *signal
     if (err != WEIR_OK) {
         return err;
     }
-    for (uint32_t i = 0; i < e->signals; i++) {
-        const signal *s = &signals[i];
+    for (uint32_t i = 0; err == WEIR_OK && i < e->signals; i++) {
+        signal *s = &signals[i];
         uint64_t at = e->record_bytes;
         e->record_bytes += (uint64_t)s->samples * width;
-        if (s->notes) {
+        if (s->notes && s->samples > 0) {
             e->notes[e->note_count++] =
                 (edf_notes){.at = at, .bytes = (uint64_t)s->samples * width};
-            continue;
+        } else if (!s->notes) {
+            s->channel.place = at;
+            err = set_scale(reader, e, s, i);
+            reader->channels[reader->channel_count++] = s->channel;
         }
-        if (s->digital_min == s->digital_max) {
-            return weiri_malformed(reader, EDF_HEAD + 120ull * e->signals + 8ull * i,
-                                   "signal %u (%.16s): digital minimum and maximum are both %g", i,
-                                   s->channel.label, s->digital_min);
-        }
-        weiri_channel *channel = &reader->channels[reader->channel_count++];
-        *channel = s->channel;
-        channel->place = at;
-        double rate_hz = s->samples / e->duration_s;
-        if (!(rate_hz >= 1e-6 && rate_hz <= 1e9)) {
-            return weiri_malformed(reader, DURATION_AT,
-                                   "signal %u: %.0f samples in a record of %g s are no rate", i,
-                                   s->samples, e->duration_s);
-        }
-        double round_hz = nearbyint(rate_hz);
-        /* 3000 samples in 0.1 s are 30 kHz, whatever 0.1 is in binary. */
-        channel->rate_hz = fabs(rate_hz - round_hz) < 1e-12 * rate_hz ? round_hz : rate_hz;
-        if (s->physical_min == s->physical_max) {
-            weiri_notice(&reader->notices,
-                         "%.16s: physical minimum and maximum are both %g; counts are delivered",
-                         channel->label, s->physical_min);
-            channel->unit = "";
-            continue;
-        }
-        channel->scale = (weiri_scale){.base = s->digital_min,
-                                       .numer = s->physical_max - s->physical_min,
-                                       .denom = s->digital_max - s->digital_min,
-                                       .offset = s->physical_min};
     }
-    return WEIR_OK;
+    return err;
 }
 
 /* ---- opening -------------------------------------------------------------------------------------- */
@@ -282,10 +342,10 @@ static weir_err read_head(weiri_reader *reader, edf *e)
     e->bdf = (unsigned char)e->head[0] == 0xff;
     const char *kind = e->head + RESERVED_AT;
     e->plus = memcmp(kind, "EDF+", 4) == 0 || memcmp(kind, "BDF+", 4) == 0;
-    e->gaps = e->plus && kind[4] == 'D';
+    e->disjoint = e->plus && kind[4] == 'D';
     static const char *const variants[2][4] = {{"EDF", "EDF+", "EDF+C", "EDF+D"},
                                                {"BDF", "BDF+", "BDF+C", "BDF+D"}};
-    size_t variant = !e->plus ? 0 : e->gaps ? 3 : kind[4] == 'C' ? 2 : 1;
+    size_t variant = !e->plus ? 0 : e->disjoint ? 3 : kind[4] == 'C' ? 2 : 1;
     reader->info.variant = variants[e->bdf][variant];
     double number = 0;
     err = head_number(reader, e, SIGNALS_AT, 4, 1, MAX_SIGNALS, "1 to 9999 signals", &number);
@@ -309,7 +369,7 @@ static weir_err read_head(weiri_reader *reader, edf *e)
     if (err == WEIR_OK) {
         err = head_number(reader, e, RECORDS_AT, 8, -1, 99999999, "a number of records, or -1",
                           &number);
-        e->records = (int64_t)number;
+        e->records = e->stated = (int64_t)number;
     }
     if (err == WEIR_OK &&
         (!read_number(e->head + DURATION_AT, 8, &e->duration_s) || !(e->duration_s >= 0))) {
@@ -319,10 +379,31 @@ static weir_err read_head(weiri_reader *reader, edf *e)
     return err;
 }
 
+static void tell_missing(weiri_reader *reader, uint64_t whole)
+{
+    const edf *e = reader->own;
+    weiri_notice(&reader->notices,
+                 "the file is cut: %llu of %lld records are whole and read, %lld are missing",
+                 (unsigned long long)whole, (long long)e->stated,
+                 (long long)e->stated - (long long)whole);
+}
+
+static void tell_cut(weiri_reader *reader, uint64_t bytes)
+{
+    const edf *e = reader->own;
+    weiri_notice(&reader->notices,
+                 "the last record is cut: %llu of its %llu bytes are there and not read",
+                 (unsigned long long)bytes, (unsigned long long)e->record_bytes);
+}
+
 /* The header's claim against the file: from here on every offset lies within it. */
 static weir_err check_size(weiri_reader *reader, edf *e)
 {
-    uint64_t claimed = 0;
+    uint64_t whole, rest;
+    if (e->record_bytes == 0) {
+        return weiri_malformed(reader, EDF_HEAD + 216ull * e->signals,
+                               "no signal has a sample in a record");
+    }
     if (reader->input.pipe) {
         if (e->record_bytes > PIPE_BYTES) {
             return weiri_fail(WEIR_E_USAGE, "%s: records of %llu bytes are not read from a pipe",
@@ -331,75 +412,36 @@ static weir_err check_size(weiri_reader *reader, edf *e)
         e->records = e->records > 0 ? e->records : -1;
         return WEIR_OK;
     }
-    uint64_t found = reader->input.size - reader->data_offset;
-    uint64_t whole = found / e->record_bytes, rest = found % e->record_bytes;
-    if (e->records == 0 && whole > 0) { /* a recorder that was killed has left it so */
+    whole = (reader->input.size - reader->data_offset) / e->record_bytes;
+    rest = (reader->input.size - reader->data_offset) % e->record_bytes;
+    int64_t stated = e->stated;
+    if (whole == 0 && stated != 0) {
+        return weiri_malformed(reader, reader->input.size,
+                               "the file ends within its first record: found %llu bytes, expected "
+                               "%llu",
+                               (unsigned long long)rest, (unsigned long long)e->record_bytes);
+    }
+    if (stated > 0 && (uint64_t)stated <= whole) {
+        rest += (whole - (uint64_t)stated) * e->record_bytes;
+        if (rest > 0) {
+            weiri_notice(&reader->notices, "%llu bytes behind the last record are not read",
+                         (unsigned long long)rest);
+        }
+        return WEIR_OK;
+    }
+    /* A recorder that was killed leaves -1 or 0 there, a copy that broke off more than there are. */
+    e->records = (int64_t)whole;
+    if (stated == 0 && whole > 0) {
         weiri_notice(&reader->notices,
                      "the header states 0 records and data follow: %llu are read to the end of the "
                      "file",
                      (unsigned long long)whole);
-        e->records = -1;
+    } else if (stated > 0) {
+        tell_missing(reader, whole);
     }
-    if (e->records < 0) {
-        e->records = (int64_t)whole;
-        claimed = whole * e->record_bytes;
-        if (rest > 0) {
-            weiri_notice(&reader->notices,
-                         "the last record is cut: %llu of its %llu bytes are there and not read",
-                         (unsigned long long)rest, (unsigned long long)e->record_bytes);
-        }
-        if (whole == 0) {
-            return weiri_malformed(reader, reader->input.size,
-                                   "the file ends within its first record: found %llu bytes, "
-                                   "expected %llu",
-                                   (unsigned long long)rest, (unsigned long long)e->record_bytes);
-        }
-        return WEIR_OK;
+    if (rest > 0) {
+        tell_cut(reader, rest);
     }
-    if (!weiri_mul((uint64_t)e->records, e->record_bytes, &claimed) || claimed > found) {
-        e->lost = (uint64_t)e->records - whole;
-        e->records = (int64_t)whole;
-        return WEIR_OK;
-    }
-    if (claimed < found) {
-        weiri_notice(&reader->notices, "%llu bytes behind the last record are not read",
-                     (unsigned long long)(found - claimed));
-    }
-    return WEIR_OK;
-}
-
-/* A file that is shorter than it states is refused, but for who asks for a part that is whole. With gaps how
- * far that reaches is what the onset of its last record says. */
-static weir_err check_cut(weiri_reader *reader, const edf *e)
-{
-    unsigned long long whole = (unsigned long long)e->records, stated = whole + e->lost;
-    double whole_s = (double)e->records * e->duration_s;
-    int64_t onset_ns = 0;
-    bool any = false;
-    if (e->lost == 0) {
-        return WEIR_OK;
-    }
-    if (e->gaps && whole > 0) {
-        weir_err err = weiri_edf_onset(reader, whole - 1, &onset_ns, &any);
-        if (err != WEIR_OK) {
-            return err;
-        }
-        if (any) {
-            whole_s = (double)(onset_ns - e->first_ns) * 1e-9 + e->duration_s;
-        }
-    }
-    if (whole == 0 || !weiri_reader_within(reader, whole_s)) {
-        char hint[80] = "";
-        if (whole > 0 && whole_s > 0) {
-            snprintf(hint, sizeof hint, "; --duration %.12gs takes the %llu before it", whole_s,
-                     whole);
-        }
-        return weiri_malformed(reader, reader->input.size,
-                               "the file ends here, in record %llu of %llu: each has %llu bytes%s",
-                               whole + 1, stated, (unsigned long long)e->record_bytes, hint);
-    }
-    weiri_notice(&reader->notices, "the file is cut: %llu of %llu records are whole", whole,
-                 stated);
     return WEIR_OK;
 }
 
@@ -428,15 +470,12 @@ static weir_err edf_open(weiri_reader *reader)
     if (err == WEIR_OK && reader->channel_count == 0) {
         err = weiri_malformed(reader, SIGNALS_AT, "there are annotations and no signals");
     }
+    reader->own = e;
     if (err == WEIR_OK) {
         err = check_size(reader, e);
     }
-    reader->own = e;
     if (err == WEIR_OK) {
         err = weiri_edf_notes_open(reader);
-    }
-    if (err == WEIR_OK) {
-        err = check_cut(reader, e);
     }
     if (err == WEIR_OK) {
         err = read_start(reader, e);
@@ -458,56 +497,36 @@ static weir_err edf_layout(weiri_reader *reader)
     e->by_columns =
         !reader->input.pipe && (e->record_bytes > WHOLE_BYTES || picked < e->record_bytes / 8);
     uint64_t frames = e->records < 0 ? WEIR_FRAMES_UNKNOWN : (uint64_t)e->records * e->samples;
-    if (!e->gaps) {
-        weiri_reader_segment(reader, 0, frames);
+    if (e->window) {
+        return weiri_edf_notes_scan(reader);
     }
-    return weiri_edf_notes_scan(reader);
+    weiri_reader_segment(reader, 0, frames);
+    return WEIR_OK;
 }
 
 /* With gaps a segment's end is known only once it is read: its length is left open here. */
 static weir_err edf_segment(weiri_reader *reader, uint64_t number, bool *ret_any)
 {
     edf *e = reader->own;
-    if (!e->gaps || number == 0) {
-        *ret_any = number == 0 && reader->laid_out;
-        if (e->gaps) {
-            reader->current.frames = WEIR_FRAMES_UNKNOWN;
-            e->checked = e->segment_record = 0;
-            e->checked_ns = e->first_ns;
-        }
+    edf_onset onset = {0};
+    *ret_any = number == 0 && reader->laid_out;
+    if (!e->gaps) {
         return WEIR_OK;
     }
-    int64_t onset_ns = 0;
-    bool any = true, follows = true;
-    while (follows) {
-        weir_err err = weiri_edf_advance(reader, &any, &follows, &onset_ns);
-        if (err != WEIR_OK) {
+    if (number > 0) {
+        weir_err err = weiri_edf_advance(reader, UINT64_MAX, &onset, ret_any);
+        if (err != WEIR_OK || !*ret_any) {
             return err;
         }
+        e->checked++;
+    } else {
+        e->checked = 0;
+        onset.ns = e->first_ns;
     }
-    *ret_any = any;
-    if (any) {
-        e->segment_record = ++e->checked;
-        e->checked_ns = onset_ns;
-        reader->current =
-            (weir_segment){.start_ns = onset_ns - e->first_ns, .frames = WEIR_FRAMES_UNKNOWN};
-    }
-    return WEIR_OK;
-}
-
-/* Whether the record of a frame still belongs to the current segment. */
-static weir_err within_segment(weiri_reader *reader, uint64_t index, bool *ret)
-{
-    edf *e = reader->own;
-    bool any = true, follows = true;
-    int64_t onset_ns = 0;
-    while (e->gaps && follows && e->checked < e->segment_record + index / e->samples) {
-        weir_err err = weiri_edf_advance(reader, &any, &follows, &onset_ns);
-        if (err != WEIR_OK) {
-            return err;
-        }
-    }
-    *ret = follows;
+    e->segment_record = e->checked;
+    e->segment_ns = onset.ns;
+    reader->current =
+        (weir_segment){.start_ns = onset.ns - e->first_ns, .frames = WEIR_FRAMES_UNKNOWN};
     return WEIR_OK;
 }
 
@@ -543,14 +562,35 @@ static size_t column_at(const weiri_reader *reader, uint64_t column)
     return (size_t)channel_place(reader, column);
 }
 
+/* What stands behind the last whole record. A pipe that ends is known only here. */
+static weir_err ends_early(weiri_reader *reader, uint64_t record, size_t got)
+{
+    const edf *e = reader->own;
+    if (!reader->input.pipe) {
+        return weiri_malformed(reader, reader->data_offset + record * e->record_bytes + got,
+                               "ends within record %llu: the file has become shorter",
+                               (unsigned long long)(record + 1));
+    }
+    if (e->records > 0) {
+        tell_missing(reader, record);
+        reader->current.frames = WEIR_FRAMES_UNKNOWN; /* as much as there is */
+    }
+    if (got > 0) {
+        tell_cut(reader, got);
+    }
+    return WEIR_OK;
+}
+
 static weir_err
 edf_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t *ret_frames)
 {
     const edf *e = reader->own;
-    bool inside = true;
-    if (index < reader->loaded || index >= reader->loaded_end) {
-        weir_err err = within_segment(reader, index, &inside);
-        if (err != WEIR_OK || !inside) {
+    if (e->gaps && (index < reader->loaded || index >= reader->loaded_end)) {
+        uint64_t record = e->segment_record + index / e->samples;
+        edf_onset onset;
+        bool gap = false;
+        weir_err err = weiri_edf_advance(reader, record, &onset, &gap);
+        if (err != WEIR_OK || gap || record > e->checked) {
             *ret_frames = 0;
             return err;
         }
@@ -569,16 +609,8 @@ edf_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t
             return err;
         }
         if (got < e->record_bytes) {
-            if (e->records < 0 && got > 0) {
-                weiri_notice(&reader->notices,
-                             "the last record is cut: %zu of its %llu bytes are there and not read",
-                             got, (unsigned long long)e->record_bytes);
-            } else if (got > 0) {
-                return weiri_malformed(reader, offset + got, "ends within record %llu",
-                                       (unsigned long long)(record + 1));
-            }
             *ret_frames = 0;
-            return WEIR_OK;
+            return ends_early(reader, record, got);
         }
         reader->loaded = index / e->samples * e->samples;
         reader->loaded_end = reader->loaded + e->samples;

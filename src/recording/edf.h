@@ -18,11 +18,12 @@ typedef struct edf_notes {
 typedef struct edf {
     char head[EDF_HEAD];
     bool bdf, plus;
-    bool gaps; /* EDF+D, BDF+D: onsets of records tell where it goes on */
+    bool disjoint; /* EDF+D, BDF+D: says that there may be gaps */
+    bool gaps;     /* there are some: onsets of records tell where it goes on */
     uint32_t signals;
     double duration_s;
-    int64_t records; /* -1 = not stated */
-    uint64_t lost;   /* records that the header states and the file does not hold whole */
+    int64_t stated;  /* number of records in the header */
+    int64_t records; /* that are there; -1 = not known (a pipe) */
     uint64_t record_bytes;
     uint64_t samples; /* a record, of the picked channels */
     bool by_columns;
@@ -37,7 +38,7 @@ typedef struct edf {
 
     uint64_t segment_record; /* first of the current segment */
     uint64_t checked;        /* last one known to belong to it */
-    int64_t checked_ns;      /* its onset */
+    int64_t segment_ns;      /* onset of segment_record */
 } edf;
 
 /* What is in an annotation signal, one text at a time. */
@@ -45,27 +46,32 @@ typedef struct edf_note {
     int64_t onset_ns, duration_ns; /* duration -1 = not stated */
     const char *text;
     size_t bytes;
-    bool first; /* of its list */
 } edf_note;
 
 typedef struct edf_note_walk {
     const char *at, *end;
     bool inside; /* a list whose onset is known */
     edf_note note;
+    uint64_t lost;    /* lists without an onset that can be read: passed over */
+    uint64_t cut;     /* texts without an end: as much as there is */
+    uint64_t untimed; /* durations that cannot be read: as if not stated */
 } edf_note_walk;
-/* The next text, empty ones included; false: the end. What is no list is passed over. */
+/* The next text, empty ones included; false: the end. */
 bool weiri_edf_note_next(edf_note_walk *walk, edf_note *ret);
 
-/* Once the signals are known: room for reading, onset of the first record. */
+/* When a record begins. */
+typedef struct edf_onset {
+    int64_t ns;
+    bool stated; /* else it follows the one before */
+} edf_onset;
+
+/* Once the signals are known: memory for reading, onset of the first record. */
 weir_err weiri_edf_notes_open(weiri_reader *reader);
-/* Onset of a record as it stands there; false: none is stated. */
-weir_err
-weiri_edf_onset(weiri_reader *reader, uint64_t record, int64_t *ret_onset_ns, bool *ret_any);
-/* layout(): all annotations, and with gaps all segments. */
+/* layout(), where annotations can be read: all of them, and all segments; sets e->gaps. */
 weir_err weiri_edf_notes_scan(weiri_reader *reader);
-/* Whether the record behind e->checked goes on without a gap (S4); if so it becomes the checked one, else
- * *ret_onset_ns is its onset. *ret_any false: there is none. */
+/* Moves e->checked on to that record, or to the last one of its segment or of the file. *ret_gap: the one after
+ * e->checked begins another segment (S4), at *ret_onset. */
 weir_err
-weiri_edf_advance(weiri_reader *reader, bool *ret_any, bool *ret_follows, int64_t *ret_onset_ns);
+weiri_edf_advance(weiri_reader *reader, uint64_t record, edf_onset *ret_onset, bool *ret_gap);
 
 #endif

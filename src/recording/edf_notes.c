@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * edf_notes.c: the annotation signals of EDF+ and BDF+: lists of "+onset 0x15 duration 0x14 text 0x14 0x00".
- * The first one of each record states when the record begins; with gaps (EDF+D, BDF+D) that makes the
- * segments. Onsets are decimals and stay whole numbers of ns. Keeps one window of the file; annotations are
- * kept by weiri_reader_annotate, which caps them.
+ * The first list of each record states when the record begins, which makes the segments. Onsets are decimals
+ * and stay whole numbers of ns. What writers get wrong is read where its meaning is plain (no sign, a comma,
+ * an exponent, an end that is missing), and counted in a notice where it is not. Keeps one window of the file;
+ * annotations are kept by weiri_reader_annotate, which caps them.
  */
 #include <math.h>
 #include <string.h>
@@ -11,79 +12,139 @@
 #include "recording/edf.h"
 
 #define WINDOW_BYTES                                                                               \
-    (64u * 1024u)         /* also the most that is read of one annotation signal a record */
-#define MOST_S 9000000000 /* ns of it fit in 63 bit */
+    (64u * 1024u)            /* also the most that is read of one annotation signal a record */
+#define MOST_NS (1ull << 62) /* 146 years: the difference of two onsets is within 63 bits */
 
 /* ---- lists ---------------------------------------------------------------------------------------- */
 
-/* A decimal in s as ns, up to `end`; NULL where there is none. */
-static const char *read_ns(const char *at, const char *end, int64_t *ret_ns)
+static bool is_digit(const char *at, const char *end)
 {
-    int64_t whole = 0, part = 0, unit = 1000000000;
-    bool any = false;
-    for (; at < end && *at >= '0' && *at <= '9'; at++) {
-        whole = whole * 10 + (*at - '0');
-        any = true;
-        if (whole > MOST_S) {
-            return NULL;
-        }
-    }
-    if (at < end && *at == '.') {
-        for (at++; at < end && *at >= '0' && *at <= '9'; at++) {
-            any = true;
-            unit /= 10; /* 0 behind the ninth digit */
-            part += unit * (*at - '0');
-        }
-    }
-    *ret_ns = whole * 1000000000 + part;
-    return any ? at : NULL;
+    return at < end && *at >= '0' && *at <= '9';
 }
 
-/* "+567.25", "-1" and, behind 0x15, a duration: up to the first 0x14. */
-static bool read_times(edf_note_walk *walk, edf_note *ret)
+static void trim(const char **at, const char **end)
 {
-    const char *at = walk->at;
-    bool minus = *at == '-';
-    if (*at != '+' && !minus) {
+    while (*at < *end && **at == ' ') {
+        ++*at;
+    }
+    while (*at < *end && (*end)[-1] == ' ') {
+        --*end;
+    }
+}
+
+/* The exponent of a decimal at e or E; *at goes behind it. */
+static int64_t read_exponent(const char **at, const char *end)
+{
+    const char *from = *at + 1;
+    bool minus = from < end && *from == '-';
+    int64_t number = 0;
+    from += from < end && (minus || *from == '+');
+    if (!is_digit(from, end)) {
+        return 0;
+    }
+    for (; is_digit(from, end); from++) {
+        number = number < 100000000 ? number * 10 + (*from - '0') : number;
+    }
+    *at = from;
+    return minus ? -number : number;
+}
+
+/* A decimal in s, all of [at, end), as the nearest whole number of ns. */
+static bool read_ns(const char *at, const char *end, int64_t *ret_ns)
+{
+    trim(&at, &end);
+    bool minus = at < end && *at == '-';
+    at += at < end && (minus || *at == '+');
+    const char *digits = at;
+    while (is_digit(at, end)) {
+        at++;
+    }
+    int64_t power = at - digits + 9 - 1; /* of ten, of the first digit */
+    const char *point = at;
+    if (at < end && (*at == '.' || *at == ',')) {
+        for (at++; is_digit(at, end);) {
+            at++;
+        }
+    }
+    const char *behind = at;
+    if (at < end && (*at == 'e' || *at == 'E')) {
+        power += read_exponent(&at, end);
+    }
+    if (at != end || behind - digits - (behind > point) == 0) {
         return false;
     }
-    *ret = (edf_note){.duration_ns = -1, .first = true};
-    at = read_ns(at + 1, walk->end, &ret->onset_ns);
-    if (at && at < walk->end && *at == 0x15) {
-        at = read_ns(at + 1, walk->end, &ret->duration_ns);
+    uint64_t ns = 0;
+    for (; digits < behind && power >= 0 && ns <= MOST_NS / 10; digits++) {
+        if (digits != point) {
+            ns = ns * 10 + (uint64_t)(*digits - '0');
+            power--;
+        }
     }
-    if (at == NULL || at == walk->end || *at != 0x14) {
+    for (; power >= 0 && ns > 0 && ns <= MOST_NS / 10; power--) {
+        ns *= 10;
+    }
+    digits += digits == point;
+    ns += power == -1 && digits < behind && *digits >= '5';
+    if (ns > MOST_NS || (power >= 0 && ns > 0)) {
         return false;
     }
-    ret->onset_ns = minus ? -ret->onset_ns : ret->onset_ns;
-    walk->at = at + 1;
+    *ret_ns = minus ? -(int64_t)ns : (int64_t)ns;
+    return true;
+}
+
+/* "+567.25", "-1" and, after 0x15, a duration: up to the first 0x14, of a list that ends at `stop`. */
+static bool read_times(edf_note_walk *walk, const char *stop)
+{
+    edf_note note = {.duration_ns = -1};
+    const char *end = memchr(walk->at, 0x14, (size_t)(stop - walk->at));
+    if (end == NULL) {
+        return false;
+    }
+    const char *lasts = memchr(walk->at, 0x15, (size_t)(end - walk->at));
+    if (!read_ns(walk->at, lasts ? lasts : end, &note.onset_ns)) {
+        return false;
+    }
+    if (lasts) {
+        const char *from = lasts + 1, *to = end;
+        trim(&from, &to);
+        if (from < to && (!read_ns(from, to, &note.duration_ns) || note.duration_ns < 0)) {
+            note.duration_ns = -1;
+            walk->untimed++;
+        }
+    }
+    walk->note = note;
+    walk->at = end + 1;
     return true;
 }
 
 bool weiri_edf_note_next(edf_note_walk *walk, edf_note *ret)
 {
     while (walk->at < walk->end) {
-        if (*walk->at == 0) {
-            walk->inside = false;
-            walk->at++;
-            continue;
-        }
-        if (!walk->inside) {
-            walk->inside = read_times(walk, &walk->note);
-        }
         const char *zero = memchr(walk->at, 0, (size_t)(walk->end - walk->at));
         const char *stop = zero ? zero : walk->end;
-        const char *behind = memchr(walk->at, 0x14, (size_t)(stop - walk->at));
-        if (!walk->inside || behind == NULL) {
-            walk->at = stop; /* no list, or one that is cut */
-            walk->inside = false;
+        const char *from = walk->at, *to = stop;
+        trim(&from, &to);
+        if (from == to && !walk->inside) { /* nothing, or blanks that fill the record */
+            walk->at = stop + (zero != NULL);
             continue;
         }
+        if (walk->at == stop) {
+            walk->inside = false;
+            walk->at = stop + (zero != NULL);
+            continue;
+        }
+        if (!walk->inside && !read_times(walk, stop)) {
+            walk->lost++;
+            walk->at = stop;
+            continue;
+        }
+        walk->inside = true;
+        const char *behind = memchr(walk->at, 0x14, (size_t)(stop - walk->at));
+        walk->cut += behind == NULL && walk->at < stop;
         *ret = walk->note;
         ret->text = walk->at;
-        ret->bytes = (size_t)(behind - walk->at);
-        walk->note.first = false;
-        walk->at = behind + 1;
+        ret->bytes = (size_t)((behind ? behind : stop) - walk->at);
+        walk->at = behind ? behind + 1 : stop;
         return true;
     }
     return false;
@@ -118,17 +179,23 @@ read_notes(weiri_reader *reader, uint64_t record, uint32_t number, edf_note_walk
     return WEIR_OK;
 }
 
-weir_err
-weiri_edf_onset(weiri_reader *reader, uint64_t record, int64_t *ret_onset_ns, bool *ret_any)
+/* The list that is the very first states the onset of its record, by an empty text. */
+static bool keeps_time(const char *first, const edf_note *note)
+{
+    return *first != 0 && note->bytes == 0;
+}
+
+static weir_err read_onset(weiri_reader *reader, uint64_t record, edf_onset *ret)
 {
     edf_note_walk walk;
     edf_note note;
+    *ret = (edf_onset){0};
     weir_err err = read_notes(reader, record, 0, &walk);
     if (err == WEIR_OK) {
-        /* It stands at the very beginning, else it is another event. */
-        *ret_any = walk.at < walk.end && *walk.at != 0 && weiri_edf_note_next(&walk, &note) &&
-                   note.bytes == 0;
-        *ret_onset_ns = *ret_any ? note.onset_ns : 0;
+        const char *first = walk.at;
+        if (weiri_edf_note_next(&walk, &note) && keeps_time(first, &note)) {
+            *ret = (edf_onset){note.onset_ns, true};
+        }
     }
     return err;
 }
@@ -137,138 +204,187 @@ weir_err weiri_edf_notes_open(weiri_reader *reader)
 {
     edf *e = reader->own;
     e->tolerance_ns = reader->options->gap_tolerance_s * 1e9;
-    if (e->gaps && reader->input.pipe) {
+    if (e->disjoint && reader->input.pipe) {
         return weiri_fail(WEIR_E_USAGE,
                           "%s: a discontinuous recording (%.5s) is not read from a pipe",
                           reader->input.name, e->head + 192);
     }
-    if (e->gaps && e->note_count == 0) {
+    if (e->disjoint && e->note_count == 0) {
         return weiri_malformed(reader, 192,
                                "%.5s, but no annotation signal says when its records begin",
                                e->head + 192);
     }
     if (e->note_count && reader->input.pipe) {
-        weiri_notice(&reader->notices, "annotations are not read from a pipe");
+        weiri_notice(&reader->notices,
+                     "annotations are not read from a pipe, nor are gaps, which the onsets of "
+                     "records tell");
     }
     if (e->note_count == 0 || reader->input.pipe || e->records < 1) {
         return WEIR_OK;
     }
     e->window_bytes = WINDOW_BYTES;
     weir_err err = weiri_reader_get(reader, WINDOW_BYTES, 1, &e->window);
-    bool any = false;
+    edf_onset first = {0};
     if (err == WEIR_OK) {
-        err = weiri_edf_onset(reader, 0, &e->first_ns, &any);
+        err = read_onset(reader, 0, &first);
+        e->first_ns = e->segment_ns = first.ns;
     }
-    if (err == WEIR_OK && !any && e->gaps) {
+    if (err == WEIR_OK && !first.stated && e->disjoint) {
         err = weiri_malformed(reader, reader->data_offset + e->notes[0].at,
                               "the first record states no onset, expected +SECONDS 0x14 0x14");
     }
     return err;
 }
 
-weir_err
-weiri_edf_advance(weiri_reader *reader, bool *ret_any, bool *ret_follows, int64_t *ret_onset_ns)
+/* ---- segments ------------------------------------------------------------------------------------- */
+
+/* By how much a record begins later than `records` of them last, ns. */
+static double lateness(const edf *e, int64_t from_ns, uint64_t records, edf_onset onset)
 {
-    edf *e = reader->own;
-    *ret_follows = false;
-    *ret_any = e->checked + 1 < (uint64_t)e->records;
-    if (!*ret_any) {
-        return WEIR_OK;
-    }
-    int64_t onset_ns = 0;
-    double lasts_ns = e->duration_s * 1e9;
-    bool stated = false;
-    weir_err err = weiri_edf_onset(reader, e->checked + 1, &onset_ns, &stated);
-    if (err != WEIR_OK) {
-        return err;
-    }
-    if (!stated) { /* the only time that is known: right behind the one before */
-        onset_ns = e->checked_ns + llround(lasts_ns);
-    }
-    int64_t interval_ns = onset_ns - e->checked_ns;
-    *ret_follows =
-        interval_ns >= 0 && fabs((double)interval_ns - lasts_ns) <= e->tolerance_ns; /* S4 */
-    *ret_onset_ns = onset_ns;
-    if (*ret_follows) {
-        e->checked++;
-        e->checked_ns = onset_ns;
-    }
-    return WEIR_OK;
+    double lasts_ns = e->duration_s * 1e9 * (double)records;
+    return onset.stated ? (double)(onset.ns - from_ns) - lasts_ns : 0;
 }
 
-/* All annotations of one record; whether its onset is stated. */
-static weir_err scan_record(weiri_reader *reader, uint64_t record, bool *ret_onset)
+/* Whether a record begins a segment: further from the expected time than gap_tolerance, nothing else (S4).
+ * Half a ns is for the rounding. */
+static bool is_gap(const edf *e, uint64_t record, edf_onset onset)
+{
+    double late_ns = lateness(e, e->segment_ns, record - e->segment_record, onset);
+    return fabs(late_ns) > e->tolerance_ns + 0.5;
+}
+
+weir_err
+weiri_edf_advance(weiri_reader *reader, uint64_t record, edf_onset *ret_onset, bool *ret_gap)
+{
+    edf *e = reader->own;
+    weir_err err = WEIR_OK;
+    *ret_gap = false;
+    while (err == WEIR_OK && e->checked < record && e->checked + 1 < (uint64_t)e->records) {
+        err = read_onset(reader, e->checked + 1, ret_onset);
+        *ret_gap = err == WEIR_OK && is_gap(e, e->checked + 1, *ret_onset);
+        if (err != WEIR_OK || *ret_gap) {
+            break;
+        }
+        e->checked++;
+    }
+    return err;
+}
+
+/* What a scan meets. */
+typedef struct edf_tally {
+    uint64_t silent, lost, cut, untimed, wide;
+    uint64_t gaps,
+        drifts; /* of the gaps those where the record before is as near as it should be */
+} edf_tally;
+
+/* All annotations of one record, and its onset. */
+static weir_err
+scan_record(weiri_reader *reader, uint64_t record, edf_tally *told, edf_onset *ret_onset)
 {
     const edf *e = reader->own;
     weir_err err = WEIR_OK;
+    *ret_onset = (edf_onset){0};
     for (uint32_t i = 0; err == WEIR_OK && i < e->note_count; i++) {
         edf_note_walk walk;
         edf_note note;
         err = read_notes(reader, record, i, &walk);
         const char *first = err == WEIR_OK ? walk.at : NULL;
-        bool lead = true;
+        bool lead = i == 0;
         while (err == WEIR_OK && weiri_edf_note_next(&walk, &note)) {
-            bool keeps_time = i == 0 && lead && *first != 0 && note.bytes == 0;
-            *ret_onset = *ret_onset || keeps_time;
+            if (lead && keeps_time(first, &note)) {
+                *ret_onset = (edf_onset){note.onset_ns, true};
+            }
             lead = false;
+            told->wide += note.bytes > WEIRI_NOTE_BYTES;
             if (note.bytes > 0) {
                 err = weiri_reader_annotate(reader, note.onset_ns - e->first_ns, note.duration_ns,
                                             note.text, note.bytes);
             }
         }
+        if (err == WEIR_OK) {
+            told->lost += walk.lost;
+            told->cut += walk.cut;
+            told->untimed += walk.untimed;
+        }
     }
+    told->silent += !ret_onset->stated;
     return err;
 }
 
-static weir_err scan_segments(weiri_reader *reader)
+static void tell_all(weiri_reader *reader, const edf_tally *told)
 {
-    edf *e = reader->own;
-    bool any = e->records > 0;
-    int64_t onset_ns = e->first_ns;
-    weir_err err = WEIR_OK;
-    e->checked = 0;
-    while (err == WEIR_OK && any) {
-        bool follows = true;
-        uint64_t first = e->checked;
-        int64_t start_ns = onset_ns - e->first_ns;
-        e->checked_ns = onset_ns;
-        while (err == WEIR_OK && follows) {
-            err = weiri_edf_advance(reader, &any, &follows, &onset_ns);
-        }
-        if (err == WEIR_OK) {
-            weiri_reader_segment(reader, start_ns, (e->checked + 1 - first) * e->samples);
-        }
-        e->checked += any;
+    const edf *e = reader->own;
+    weiri_notices *notices = &reader->notices;
+    if (told->gaps && !e->disjoint) {
+        weiri_notice(
+            notices,
+            "%s says that there are no gaps, but the onsets of its records jump: %llu gaps",
+            reader->info.variant, (unsigned long long)told->gaps);
     }
-    e->checked = 0;
-    return err;
+    if (told->drifts) {
+        weiri_notice(notices,
+                     "%llu gaps are no jump: onsets drift from the stated duration of a record; a "
+                     "larger gap_tolerance (now %g ms) joins them",
+                     (unsigned long long)told->drifts, e->tolerance_ns * 1e-6);
+    }
+    if (told->silent) {
+        weiri_notice(notices, "%llu records state no onset; taken as following on the one before",
+                     (unsigned long long)told->silent);
+    }
+    if (told->lost) {
+        weiri_notice(notices, "%llu annotation lists have no onset that can be read; left out",
+                     (unsigned long long)told->lost);
+    }
+    if (told->untimed) {
+        weiri_notice(notices,
+                     "%llu annotations have a duration that is negative or no number; kept without",
+                     (unsigned long long)told->untimed);
+    }
+    if (told->cut) {
+        weiri_notice(notices,
+                     "%llu annotations have no end within their record; their texts may be cut",
+                     (unsigned long long)told->cut);
+    }
+    if (told->wide) {
+        weiri_notice(notices, "%llu annotations are cut after %d bytes",
+                     (unsigned long long)told->wide, WEIRI_NOTE_BYTES);
+    }
+    for (uint32_t i = 0; i < e->note_count; i++) {
+        if (e->notes[i].bytes > WINDOW_BYTES) {
+            weiri_notice(notices,
+                         "annotation signal %u: only the first %u of %llu bytes a record are read",
+                         i, WINDOW_BYTES, (unsigned long long)e->notes[i].bytes);
+        }
+    }
 }
 
 weir_err weiri_edf_notes_scan(weiri_reader *reader)
 {
     edf *e = reader->own;
-    uint64_t silent = 0;
+    edf_tally told = {0};
+    edf_onset before = {e->first_ns, false}, onset;
+    uint64_t records = (uint64_t)e->records;
     weir_err err = WEIR_OK;
-    if (e->gaps) {
-        err = scan_segments(reader);
-    }
-    for (uint64_t record = 0; err == WEIR_OK && e->window && record < (uint64_t)e->records;
-         record++) {
-        bool onset = false;
-        err = scan_record(reader, record, &onset);
-        silent += !onset;
-    }
-    if (err == WEIR_OK && silent) {
-        weiri_notice(&reader->notices,
-                     "%llu records state no onset; taken as following on the one before",
-                     (unsigned long long)silent);
-    }
-    for (uint32_t i = 0; err == WEIR_OK && e->window && i < e->note_count; i++) {
-        if (e->notes[i].bytes > WINDOW_BYTES) {
-            weiri_notice(&reader->notices,
-                         "annotation signal %u: only the first %u of %llu bytes a record are read",
-                         i, WINDOW_BYTES, (unsigned long long)e->notes[i].bytes);
+    for (uint64_t record = 0; err == WEIR_OK && record < records; record++) {
+        err = scan_record(reader, record, &told, &onset);
+        if (err == WEIR_OK && record > 0 && is_gap(e, record, onset)) {
+            weiri_reader_segment(reader, e->segment_ns - e->first_ns,
+                                 (record - e->segment_record) * e->samples);
+            e->segment_record = record;
+            e->segment_ns = onset.ns;
+            told.gaps++;
+            told.drifts +=
+                before.stated && fabs(lateness(e, before.ns, 1, onset)) <= e->tolerance_ns;
         }
+        before = onset;
     }
+    if (err == WEIR_OK) {
+        weiri_reader_segment(reader, e->segment_ns - e->first_ns,
+                             (records - e->segment_record) * e->samples);
+        tell_all(reader, &told);
+    }
+    e->gaps = told.gaps > 0;
+    e->segment_record = e->checked = 0;
+    e->segment_ns = e->first_ns;
     return err;
 }

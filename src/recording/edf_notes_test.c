@@ -53,6 +53,7 @@ static void check_gaps(const char *path,
         assert_ok(read_source(source, seed == 3 ? 7 : 64, seed, &all));
         assert_int_equal(all.frames, frames);
         assert_int_equal(all.segments, count);
+        assert_int_equal(all.last_frames, lengths[count - 1]);
         for (uint64_t t = 0; t < frames; t++) {
             assert_true(all.values[t * all.columns] == count_of(0, first_frame + (int)t));
         }
@@ -80,7 +81,14 @@ static void gaps(void **state)
         assert_string_equal(info->start_time, "2093-02-03T04:05:06.25");
         assert_int_equal(info->segments[1].start_ns, 1250000000);
         assert_int_equal(info->segments[2].start_ns, 4750000000);
-        assert_int_equal(info->notice_count, 0);
+        assert_int_equal(info->notice_count, 3);
+        static const char *const said[] = {
+            "1 annotation lists have no onset that can be read; left out",
+            "1 annotations have a duration that is negative or no number; kept without",
+            "1 annotations have no end within their record; their texts may be cut"};
+        for (size_t i = 0; i < 3; i++) {
+            assert_string_equal(info->notices[i], said[i]);
+        }
         source->ops->close(source);
         /* 1.5 s from the start: 0.25 s into the second segment; up to the third one's second frame. */
         options.start_s = 1.5;
@@ -98,12 +106,15 @@ static void gaps(void **state)
         options.gap_tolerance_s = 0.1e-3;
         static const uint64_t narrow[] = {20, 20, 10, 10};
         check_gaps(path, &options, narrow, 4, 0);
-        /* Backwards is a gap whatever is allowed. */
+        /* Backwards is as far as forwards: the distance decides, nothing else. */
         LIST(3, "+0\x14\x14\0");
         LIST(4, "+0.5\x14\x14\0");
+        static const uint64_t back[] = {30, 20, 10};
+        options.gap_tolerance_s = 1.7;
+        check_gaps(make(&m, "b.edf"), &options, back, 3, 0);
+        static const uint64_t one[] = {60};
         options.gap_tolerance_s = 100;
-        static const uint64_t back[] = {30, 30};
-        check_gaps(make(&m, "b.edf"), &options, back, 2, 0);
+        check_gaps(own_path("b.edf"), &options, one, 1, 0);
         /* A record that says nothing of its onset goes on. */
         LIST(1, "\0\0");
         options.gap_tolerance_s = 1e-3;
@@ -117,29 +128,113 @@ static void gaps(void **state)
     }
 }
 
-/* Of a file that is cut all that is whole can be had: with gaps it reaches to the end of the last whole record,
- * not as far as it has records. */
+/* Of a file that is cut all that is whole is read, gaps included. */
 static void part_of_a_cut(void **state)
 {
     (void)state;
     maker m;
     preset_gaps(&m, false);
     make(&m, "c.edf");
-    const char *path = write_file("c.edf", m.file, m.bytes - 7);
     weir_recording_options options = weir_recording_options_default();
     options.counts = true;
     options.channels = "0-1";
-    assert_fails(open_only(path, &options), WEIR_E_RECORDING,
-                 "in record 6 of 6: each has 244 bytes; --duration 2.7498s takes the 5 before it");
-    options.duration_s = 2.7498;
     static const uint64_t whole[] = {20, 30};
-    check_gaps(path, &options, whole, 2, 0);
-    options.duration_s = 2.8;
-    assert_fails(open_only(path, &options), WEIR_E_RECORDING, "--duration 2.7498s");
-    options.duration_s = 2.7498;
-    path = write_file("c.edf", m.file, m.bytes - 6 * 244 + 10); /* none is whole */
+    check_gaps(write_file("c.edf", m.file, m.bytes - 7), &options, whole, 2, 0);
+    m.records = "-1";
+    make(&m, "c.edf");
+    check_gaps(write_file("c.edf", m.file, m.bytes - 7), &options, whole, 2, 0);
+    const char *path = write_file("c.edf", m.file, m.bytes - 6 * 244 + 10); /* none is whole */
     assert_fails(open_only(path, &options), WEIR_E_RECORDING,
-                 "in record 1 of 6: each has 244 bytes");
+                 "the file ends within its first record: found 10 bytes, expected 244");
+}
+
+/* The notices of a file, each as it stands. */
+static void check_notices(const char *path, const char *const *said, size_t count)
+{
+    weir_source *source = NULL;
+    weir_recording_options options = weir_recording_options_default();
+    options.channels = "0-1";
+    assert_ok(weir_recording_open(path, &options, &source));
+    const weir_source_info *info = source->ops->info(source);
+    for (size_t i = 0; i < info->notice_count && i < count; i++) {
+        assert_string_equal(info->notices[i], said[i]);
+    }
+    assert_int_equal(info->notice_count, count);
+    source->ops->close(source);
+}
+
+/* A file that says it has no gaps is believed as far as its onsets bear it out. */
+static void jumps(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        static const char *const kinds[] = {"EDF+C", "EDF+", "EDF"};
+        maker m;
+        preset(&m);
+        m.kind = kinds[kind];
+        m.duration = "1";
+        m.records = "3";
+        m.samples[3] = "30";
+        m.counts[3] = 30;
+        LIST(0, "+0\x14\x14\0");
+        LIST(1, "+1\x14\x14\0");
+        LIST(2, "+60\x14\x14\0+60.5\x14late\x14\0");
+        weir_recording_options options = weir_recording_options_default();
+        options.counts = true;
+        options.channels = "0-1";
+        static const uint64_t lengths[] = {20, 10};
+        const char *path = make(&m, "j.edf");
+        path = write_file("j.edf", m.file, m.bytes - 3 * (m.bytes - 1280) / 6);
+        check_gaps(path, &options, lengths, 2, 0);
+        char said[120];
+        snprintf(said, sizeof said,
+                 "%s says that there are no gaps, but the onsets of its records jump: 1 gaps",
+                 kinds[kind]);
+        const char *const all[] = {said};
+        check_notices(path, all, 1);
+        weir_source *source = NULL;
+        assert_ok(weir_recording_open(path, &options, &source));
+        const weir_source_info *info = source->ops->info(source);
+        assert_int_equal(info->segments[1].start_ns, 60000000000);
+        assert_int_equal(info->annotations[0].onset_ns, 60500000000);
+        source->ops->close(source);
+    }
+}
+
+/* The distance is from start + index / rate: late and then on time is no gap, a drift is one as soon as it is
+ * beyond the tolerance, and a notice says what it is. */
+static void distances(void **state)
+{
+    (void)state;
+    maker m;
+    preset(&m);
+    m.duration = "1";
+    m.samples[3] = "30";
+    m.counts[3] = 30;
+    LIST(0, "+0\x14\x14\0");
+    LIST(1, "+1.0009\x14\x14\0");
+    LIST(2, "+1.9991\x14\x14\0");
+    LIST(3, "+3\x14\x14\0");
+    LIST(4, "+4.001\x14\x14\0"); /* to the ns */
+    LIST(5, "+5\x14\x14\0");
+    weir_recording_options options = weir_recording_options_default();
+    options.counts = true;
+    options.channels = "0-1";
+    static const uint64_t one[] = {60};
+    check_gaps(make(&m, "j.edf"), &options, one, 1, 0);
+    check_notices(own_path("j.edf"), NULL, 0);
+    LIST(1, "+1.0004\x14\x14\0");
+    LIST(2, "+2.0008\x14\x14\0");
+    LIST(3, "+3.0012\x14\x14\0");
+    LIST(4, "+4.0016\x14\x14\0");
+    LIST(5, "+5.002\x14\x14\0");
+    static const uint64_t two[] = {30, 30};
+    check_gaps(make(&m, "j.edf"), &options, two, 2, 0);
+    static const char *const said[] = {
+        "EDF+C says that there are no gaps, but the onsets of its records jump: 1 gaps",
+        "1 gaps are no jump: onsets drift from the stated duration of a record; a larger "
+        "gap_tolerance (now 1 ms) joins them"};
+    check_notices(own_path("j.edf"), said, 2);
 }
 
 static void check_annotations(const char *path,
@@ -171,18 +266,179 @@ static void annotations(void **state)
     weir_recording_options options = weir_recording_options_default();
     options.channels = "0-1";
     static const char *const all[] = {"50000000 100000000 blink", "1250000000 -1 one",
-                                      "1250000000 -1 two", "8750000000 -1 far \xc2\xb5V",
-                                      "-150000000 -1 before"};
-    check_annotations(make(&m, "a.edf"), &options, all, 5);
+                                      "1250000000 -1 two",        "8750000000 -1 far \xc2\xb5V",
+                                      "-150000000 -1 before",     "6750000000 -1 cut"};
+    check_annotations(make(&m, "a.edf"), &options, all, 6);
     options.start_s = 0.1; /* within the blink, which lasts until 0.15 s */
-    check_annotations(own_path("a.edf"), &options, all, 4);
+    static const char *const within[] = {"50000000 100000000 blink", "1250000000 -1 one",
+                                         "1250000000 -1 two", "8750000000 -1 far \xc2\xb5V",
+                                         "6750000000 -1 cut"};
+    check_annotations(own_path("a.edf"), &options, within, 5);
     options.start_s = 0.2;
     options.duration_s = 3;
     check_annotations(own_path("a.edf"), &options, all + 1, 2);
     /* Continuous recordings hold them as well. */
     m.kind = "EDF+C";
     options.start_s = options.duration_s = NAN;
-    check_annotations(make(&m, "a.edf"), &options, all, 5);
+    check_annotations(make(&m, "a.edf"), &options, all, 6);
+}
+
+/* One list in a file of its own: what comes of it, or what is told. */
+static void lists(void **state)
+{
+    (void)state;
+    static const char none[] = "1 annotation lists have no onset that can be read; left out";
+    static const char untimed[] =
+        "1 annotations have a duration that is negative or no number; kept without";
+    static const char cut[] =
+        "1 annotations have no end within their record; their texts may be cut";
+#define BYTES(text) text, sizeof text - 1
+    static const struct {
+        const char *list;
+        size_t bytes;
+        const char *event, *notice;
+    } cases[] = {
+        {BYTES("+1.5\x14x\x14\0"), "1500000000 -1 x", NULL},
+        {BYTES("+1,5\x15"
+               "0,25\x14x\x14\0"),
+         "1500000000 250000000 x", NULL},
+        {BYTES("+1.5e1\x14x\x14\0"), "15000000000 -1 x", NULL},
+        {BYTES("+15E-1\x15+2.5e-1\x14x\x14\0"), "1500000000 250000000 x", NULL},
+        {BYTES("1.5\x14x\x14\0"), "1500000000 -1 x", NULL},
+        {BYTES("+ 1.5\x14x\x14\0"), NULL, none},
+        {BYTES(" +1.5 \x14x\x14\0"), "1500000000 -1 x", NULL},
+        {BYTES("+1.\x14x\x14\0"), "1000000000 -1 x", NULL},
+        {BYTES("-.5\x14x\x14\0"), "-500000000 -1 x", NULL},
+        {BYTES("+0.1234567894\x14x\x14\0"), "123456789 -1 x", NULL},
+        {BYTES("+0.1234567895\x14x\x14\0"), "123456790 -1 x", NULL},
+        {BYTES("+5e-10\x14x\x14\0"), "1 -1 x", NULL},
+        {BYTES("+4e-10\x14x\x14\0"), "0 -1 x", NULL},
+        {BYTES("+9e-99999999999\x14x\x14\0"), "0 -1 x", NULL},
+        {BYTES("+0e99999999999\x14x\x14\0"), "0 -1 x", NULL},
+        {BYTES("+4611686018.427387904\x14x\x14\0"), "4611686018427387904 -1 x", NULL},
+        {BYTES("+4611686018.427387905\x14x\x14\0"), NULL, none},
+        {BYTES("+9000000000\x14x\x14\0"), NULL, none},
+        {BYTES("-9223372036854775808\x14x\x14\0"), NULL, none},
+        {BYTES("+1e300\x14x\x14\0"), NULL, none},
+        {BYTES("+1\x15\x14x\x14\0"), "1000000000 -1 x", NULL},
+        {BYTES("+1\x15-1\x14x\x14\0"), "1000000000 -1 x", untimed},
+        {BYTES("+1\x15long\x14x\x14\0"), "1000000000 -1 x", untimed},
+        {BYTES("+1\x15"
+               "1e99\x14x\x14\0"),
+         "1000000000 -1 x", untimed},
+        {BYTES("+1\x15"
+               "1\x15"
+               "2\x14x\x14\0"),
+         "1000000000 -1 x", untimed},
+        {BYTES("+1.2.3\x14x\x14\0"), NULL, none},
+        {BYTES("+1,234.5\x14x\x14\0"), NULL, none},
+        {BYTES("+\x14x\x14\0"), NULL, none},
+        {BYTES("+.\x14x\x14\0"), NULL, none},
+        {BYTES("+1e\x14x\x14\0"), NULL, none},
+        {BYTES("\x14x\x14\0"), NULL, none},
+        {BYTES("+nan\x14x\x14\0"), NULL, none},
+        {BYTES("+1 and no more"), NULL, none},
+        {BYTES("+1\x14x\0"), "1000000000 -1 x", cut},
+        {BYTES("+1\x14two\n lines,\ta tab\r\n\x14\0"), "1000000000 -1 two\n lines,\ta tab", NULL},
+        {BYTES("+1\x14"
+               "a\x07z\x14\0"),
+         "1000000000 -1 a?z", NULL},
+        {BYTES("                 "), NULL, NULL}, /* fills the record */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char list[64] = "+0\x14\x14";
+        memcpy(list + 5, cases[i].list, cases[i].bytes);
+        maker m;
+        preset(&m);
+        m.samples[3] = "30";
+        m.counts[3] = 30;
+        m.kind = "EDF+C";
+        m.records = "1";
+        m.lists[0] = list;
+        m.list_bytes[0] = cases[i].bytes + 5;
+        make(&m, "l.edf");
+        const char *path = write_file("l.edf", m.file, 1280 + 2 * (10 + 10 + 2 + 30));
+        weir_recording_options options = weir_recording_options_default();
+        options.channels = "0-1";
+        check_annotations(path, &options, &cases[i].event, cases[i].event != NULL);
+        check_notices(path, &cases[i].notice, cases[i].notice != NULL);
+    }
+    /* A list that the record cuts. */
+    maker m;
+    preset(&m);
+    m.records = "1";
+    LIST(0, "+0\x14\x14\0+1\x14start of");
+    m.samples[3] = "8";
+    make(&m, "l.edf");
+    static const char *const event[] = {"1000000000 -1 start of"}, *const said[] = {cut};
+    const char *path = write_file("l.edf", m.file, 1280 + 2 * (10 + 10 + 2 + 8));
+    weir_recording_options options = weir_recording_options_default();
+    options.channels = "0-1";
+    check_annotations(path, &options, event, 1);
+    check_notices(path, said, 1);
+}
+
+/* What is far beyond any recording neither wraps nor makes a segment. */
+static void far(void **state)
+{
+    (void)state;
+    maker m;
+    preset(&m);
+    m.duration = "1e8";
+    m.records = "6";
+    m.samples[0] = m.samples[1] = m.samples[2] = "1000";
+    m.counts[0] = m.counts[1] = m.counts[2] = 1000;
+    m.samples[3] = "40";
+    m.counts[3] = 40;
+    LIST(0, "-4611686018\x14\x14\0");
+    LIST(1, "+1e12\x14\x14\0");
+    LIST(2, "+4611686018\x14\x14\0+4611686018\x15"
+            "4611686018\x14last\x14\0");
+    LIST(3, "\0");
+    LIST(4, "\0");
+    LIST(5, "\0");
+    weir_recording_options options = weir_recording_options_default();
+    options.counts = true;
+    options.channels = "0-1";
+    static const uint64_t lengths[] = {2000, 4000};
+    check_gaps(make(&m, "f.edf"), &options, lengths, 2, 0);
+    static const char *const events[] = {"9223372036000000000 4611686018000000000 last"};
+    check_annotations(own_path("f.edf"), &options, events, 1);
+    /* The part of the last segment that a window leaves begins beyond 292 years. */
+    options.start_s = 9223372036.0 + 1e8;
+    static const uint64_t part[] = {3000};
+    check_gaps(own_path("f.edf"), &options, part, 1, 3000);
+    weir_source *source = NULL;
+    assert_ok(weir_recording_open(own_path("f.edf"), &options, &source));
+    assert_true(source->ops->info(source)->segments[0].start_ns == INT64_MAX);
+    source->ops->close(source);
+}
+
+/* A text that is longer than what is kept is cut between characters, and counted. */
+static void long_texts(void **state)
+{
+    (void)state;
+    maker m;
+    preset(&m);
+    char list[600] = "+0.25\x14\x14";
+    char *at = list + 9;
+    at += sprintf(at, "+1\x14");
+    for (int i = 0; i < 201; i++) {
+        at += sprintf(at, i ? "\xc2\xb5" : "x");
+    }
+    at += sprintf(at, "\x14");
+    m.samples[3] = "300";
+    m.counts[3] = 300;
+    m.lists[0] = list;
+    m.list_bytes[0] = (size_t)(at - list);
+    static const char *const said[] = {"1 annotations are cut after 400 bytes"};
+    check_notices(make(&m, "t.edf"), said, 1);
+    weir_source *source = NULL;
+    weir_recording_options options = weir_recording_options_default();
+    options.channels = "0-1";
+    assert_ok(weir_recording_open(own_path("t.edf"), &options, &source));
+    assert_int_equal(strlen(source->ops->info(source)->annotations[0].text), 399);
+    source->ops->close(source);
 }
 
 /* M6: as many as there is room for, and the count of the rest. */
@@ -217,7 +473,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gaps),
         cmocka_unit_test(part_of_a_cut),
+        cmocka_unit_test(jumps),
+        cmocka_unit_test(distances),
         cmocka_unit_test(annotations),
+        cmocka_unit_test(lists),
+        cmocka_unit_test(far),
+        cmocka_unit_test(long_texts),
         cmocka_unit_test(many_annotations),
     };
     return cmocka_run_group_tests_name("edf notes", tests, NULL, own_folder_remove);

@@ -234,12 +234,16 @@ static void wrong_and_refused(void **state)
             said = "offset 184";
             break;
         case 4:
-            m.records = "7";
-            said = "in record 7 of 7";
+            m.range[1][0] = "-1e308";
+            m.range[1][1] = "1e308";
+            said = "signal 1 (Fp2): values of a range from -1e+308 to 1e+308 overflow; --exclude 1";
             break;
         case 5:
-            m.records = "99999999";
-            said = "in record 7 of 99999999";
+            m.range[1][2] = "-1e308";
+            m.range[1][3] = "1e308";
+            m.range[1][0] = "0";
+            m.range[1][1] = "0.1";
+            said = "signal 1 (Fp2): values of a range from 0 to 0.1 overflow";
             break;
         case 6:
             m.records = "many";
@@ -267,23 +271,28 @@ static void wrong_and_refused(void **state)
             break;
         case 12:
             m.samples[1] = "0";
-            said = "offset 1128: found \"0"; /* 256 + 4 * 216 + 8 */
+            /* 256 + 4 * 216 + 8 */
+            said = "offset 1128: found \"0\", expected samples in a record: signal 1 (Fp2)";
             break;
         case 13:
             m.samples[1] = "99999999";
-            said = "in record 1 of 6";
+            said = "the file ends within its first record";
             break;
         case 14:
             m.samples[1] = "1.5";
-            said = "samples a record";
+            said = "found \"1.5     \", expected a number of samples a record: signal 1 (Fp2)";
             break;
         case 15:
             m.range[1][2] = m.range[1][3] = "5";
-            said = "digital minimum and maximum are both 5";
+            said = "signal 1 (Fp2): digital minimum and maximum are both 5; --exclude 1 leaves it "
+                   "out, --raw reads its counts";
             break;
         case 16:
             m.range[0][0] = "low";
-            said = "offset 672: found \"low"; /* 256 + 4 * 104 */
+            /* 256 + 4 * 104 */
+            said =
+                "offset 672: found \"low     \", expected a number: physical minimum of signal 0 "
+                "(Fp1); --exclude 0";
             break;
         case 17:
             m.kind = "EDF+D";
@@ -309,19 +318,146 @@ static void wrong_and_refused(void **state)
     }
 }
 
+/* Cut after any byte: whole records are read and the rest is counted, whatever number the header states. */
 static void cut_anywhere(void **state)
 {
     (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        maker m;
+        preset(&m);
+        m.records = kind == 0 ? "6" : kind == 1 ? "99999999" : "-1";
+        make(&m, "c.edf");
+        size_t whole = m.bytes;
+        weir_recording_options options = weir_recording_options_default();
+        options.channels = "0-1";
+        for (size_t cut = 0; cut < whole; cut += cut < 1345 ? 1 : 17) {
+            const char *path = write_file("c.edf", m.file, cut);
+            size_t records = cut < 1280 ? 0 : (cut - 1280) / 60, rest = (cut - 1280) % 60;
+            if (records == 0) {
+                assert_int_equal(open_only(path, &options), WEIR_E_RECORDING);
+                assert_non_null(strstr(weir_err_detail(), "c.edf: offset "));
+                continue;
+            }
+            weir_source *source = NULL;
+            recorded all = {0};
+            char said[2][100];
+            size_t count = 0;
+            snprintf(said[0], sizeof *said,
+                     "the file is cut: %zu of %s records are whole and read, %zu are missing",
+                     records, m.records, (size_t)atol(m.records) - records);
+            count += kind != 2;
+            snprintf(said[count], sizeof *said,
+                     "the last record is cut: %zu of its 60 bytes are there and not read", rest);
+            count += rest > 0;
+            assert_ok(weir_recording_open(path, &options, &source));
+            const weir_source_info *info = source->ops->info(source);
+            assert_int_equal(info->notice_count, count);
+            for (size_t i = 0; i < count; i++) {
+                assert_string_equal(info->notices[i], said[i]);
+            }
+            assert_int_equal(info->frames, records * 10);
+            assert_ok(read_source(source, 7, 0, &all));
+            assert_int_equal(all.frames, records * 10);
+            assert_true(all.values[all.frames * 2 - 1] ==
+                        (double)(float)physical(1, count_of(1, (int)records * 10 - 1)));
+            recorded_free(&all);
+            source->ops->close(source);
+        }
+    }
+}
+
+/* A channel that cannot be read is nothing to who does not select it; the header's scale is nothing to who
+ * wants counts; a look at the file leaves it out. */
+static void flawed_channels(void **state)
+{
+    (void)state;
+    for (int which = 0; which < 4; which++) {
+        maker m;
+        preset(&m);
+        if (which == 0) {
+            m.range[1][2] = m.range[1][3] = "0";
+        } else if (which == 1) {
+            m.range[1][0] = "";
+        } else if (which == 2) {
+            m.range[1][1] = "1e308";
+        } else {
+            m.range[1][0] = "";
+            m.samples[1] = "0";
+            m.counts[1] = 0;
+        }
+        char path[256];
+        snprintf(path, sizeof path, "%s", make(&m, "f.edf"));
+        for (int how = 0; how < 5; how++) {
+            weir_recording_options options = weir_recording_options_default();
+            options.channels = how == 0 ? "0" : how == 1 ? NULL : "0-1";
+            options.exclude = how == 1 ? "Fp2,2" : NULL;
+            options.counts = how == 2;
+            options.one_rate = how == 3;
+            if (how == 4 || (how == 2 && which == 3)) {
+                assert_fails(open_only(path, &options), WEIR_E_RECORDING, "signal 1 (Fp2)");
+                continue;
+            }
+            weir_source *source = NULL;
+            recorded all = {0};
+            assert_ok(weir_recording_open(path, &options, &source));
+            const weir_source_info *info = source->ops->info(source);
+            assert_int_equal(info->notice_count, how == 3);
+            assert_ok(read_source(source, 7, 0, &all));
+            assert_int_equal(all.frames, RECORDS * 10);
+            assert_int_equal(all.columns, how == 2 ? 2 : 1);
+            if (how == 2) {
+                assert_true(all.values[2 * 25 + 1] == count_of(1, 25));
+            } else {
+                assert_true(all.values[25] == (double)(float)physical(0, count_of(0, 25)));
+            }
+            if (how == 3) {
+                assert_non_null(strstr(info->notices[0], "1 channels are left out here: offset "));
+                assert_non_null(strstr(info->notices[0], "signal 1 (Fp2)"));
+            }
+            recorded_free(&all);
+            source->ops->close(source);
+        }
+    }
+    /* Nothing at all in a record. */
     maker m;
     preset(&m);
-    make(&m, "c.edf");
-    size_t whole = m.bytes;
-    weir_recording_options options = weir_recording_options_default();
-    options.channels = "0-1";
-    for (size_t cut = 0; cut < whole; cut += cut < 1290 ? 1 : 17) {
-        const char *path = write_file("c.edf", m.file, cut);
-        assert_int_equal(open_only(path, &options), WEIR_E_RECORDING);
-        assert_non_null(strstr(weir_err_detail(), "c.edf: offset "));
+    for (int i = 0; i < SIGNALS; i++) {
+        m.samples[i] = "0";
+        m.counts[i] = 0;
+    }
+    assert_fails(open_only(make(&m, "f.edf"), NULL), WEIR_E_RECORDING, "no signal has a sample");
+}
+
+/* A day that is not in the calendar is not another day. */
+static void dates(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *date, *recording, *start;
+    } cases[] = {
+        {"31.02.20", "", ""},
+        {"29.02.20", "", "2020-02-29T04:05:06.25"},
+        {"29.02.21", "", ""},
+        {"30.04.99", "", "1999-04-30T04:05:06.25"},
+        {"31.04.99", "", ""},
+        {"29.02.00", "", "2000-02-29T04:05:06.25"},
+        {"29.02.00", "Startdate 29-FEB-2100 X X X", ""}, /* the year in full has no such day */
+        {"00.01.20", "", ""},
+        {"01.13.20", "", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        maker m;
+        preset(&m);
+        m.date = cases[i].date;
+        m.recording = cases[i].recording;
+        weir_recording_options options = weir_recording_options_default();
+        options.channels = "0";
+        weir_source *source = NULL;
+        assert_ok(weir_recording_open(make(&m, "d.edf"), &options, &source));
+        const weir_source_info *info = source->ops->info(source);
+        assert_string_equal(info->start_time, cases[i].start);
+        assert_int_equal(info->notice_count, *cases[i].start == 0);
+        source->ops->close(source);
     }
 }
 
@@ -372,14 +508,16 @@ static void large_records(void **state)
     source->ops->close(source);
 }
 
+/* What is missing at the end of a pipe is known, and told, once it has ended. */
 static void from_a_pipe(void **state)
 {
     (void)state;
     maker m;
     preset(&m);
-    for (int i = 0; i < 4; i++) {
+    static const char *const stated[] = {"-1", "0", "6", "8"};
+    for (int i = 0; i < 8; i++) {
         bool cut = i & 1;
-        m.records = i & 2 ? "0" : "-1";
+        m.records = stated[i / 2];
         make(&m, "p.edf");
         int ends[2];
         assert_int_equal(pipe(ends), 0);
@@ -394,62 +532,40 @@ static void from_a_pipe(void **state)
         weir_source *source = NULL;
         assert_ok(weir_recording_open(path, &options, &source));
         const weir_source_info *info = source->ops->info(source);
-        assert_true(info->frames == WEIR_FRAMES_UNKNOWN);
+        assert_true(info->frames == (i < 4 ? WEIR_FRAMES_UNKNOWN : (uint64_t)atol(m.records) * 10));
+        recorded all = {0};
+        assert_ok(read_source(source, 100, 0, &all));
+        assert_int_equal(all.frames, cut ? 50 : 60);
+        assert_true(all.values[2 * 49] == (double)(float)physical(0, count_of(0, 49)));
+        recorded_free(&all);
+        info = source->ops->info(source);
+        bool missing = i >= 4 && (cut || i / 2 == 3);
+        assert_int_equal(info->notice_count, 1 + missing + cut);
+        assert_non_null(strstr(info->notices[0], "annotations are not read from a pipe"));
+        if (missing) {
+            char said[100];
+            snprintf(said, sizeof said,
+                     "the file is cut: %d of %s records are whole and read, %d are missing",
+                     cut ? 5 : 6, m.records, (int)atol(m.records) - (cut ? 5 : 6));
+            assert_string_equal(info->notices[1], said);
+        }
         if (cut) {
-            recorded all = {0};
-            assert_ok(read_source(source, 100, 0, &all));
-            assert_int_equal(all.frames, 50);
-            info = source->ops->info(source);
-            assert_int_equal(info->notice_count, 2);
-            assert_non_null(strstr(info->notices[0], "annotations are not read from a pipe"));
-            assert_non_null(strstr(info->notices[1], "53 of its 60 bytes"));
-            recorded_free(&all);
-        } else {
-            check_two(source, 100, 0, false);
+            assert_non_null(strstr(info->notices[1 + missing], "53 of its 60 bytes"));
         }
         source->ops->close(source);
         close(ends[0]);
     }
 }
 
-/* A file that is shorter than it states is refused, but for who asks for a part that is whole. */
-static void part_of_a_cut(void **state)
-{
-    (void)state;
-    static maker m;
-    preset(&m);
-    make(&m, "p.edf");
-    const char *path = write_file("p.edf", m.file, m.bytes - 50); /* five of six records of 0.5 s */
-    weir_recording_options options = weir_recording_options_default();
-    options.channels = "0-1";
-    assert_fails(open_only(path, &options), WEIR_E_RECORDING,
-                 "in record 6 of 6: each has 60 bytes; --duration 2.5s takes the 5 before it");
-    options.duration_s = 2.6;
-    assert_fails(open_only(path, &options), WEIR_E_RECORDING, "in record 6 of 6");
-    for (int i = 0; i < 2; i++) {
-        options.start_s = i;
-        options.duration_s = 2.5 - i;
-        weir_source *source = NULL;
-        recorded all = {0};
-        assert_ok(weir_recording_open(path, &options, &source));
-        assert_string_equal(source->ops->info(source)->notices[0],
-                            "the file is cut: 5 of 6 records are whole");
-        assert_ok(read_source(source, 7, 0, &all));
-        assert_int_equal(all.frames, 50 - 20 * i);
-        assert_true(all.values[0] == (double)(float)physical(0, count_of(0, 20 * i)));
-        source->ops->close(source);
-        recorded_free(&all);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values),        cmocka_unit_test(one_of_many_and_time),
-        cmocka_unit_test(wide_values),   cmocka_unit_test(odd_and_read),
-        cmocka_unit_test(damaged_tail),  cmocka_unit_test(wrong_and_refused),
-        cmocka_unit_test(cut_anywhere),  cmocka_unit_test(part_of_a_cut),
-        cmocka_unit_test(large_records), cmocka_unit_test(from_a_pipe),
+        cmocka_unit_test(values),       cmocka_unit_test(one_of_many_and_time),
+        cmocka_unit_test(wide_values),  cmocka_unit_test(odd_and_read),
+        cmocka_unit_test(damaged_tail), cmocka_unit_test(wrong_and_refused),
+        cmocka_unit_test(cut_anywhere), cmocka_unit_test(flawed_channels),
+        cmocka_unit_test(dates),        cmocka_unit_test(large_records),
+        cmocka_unit_test(from_a_pipe),
     };
     return cmocka_run_group_tests_name("edf", tests, NULL, own_folder_remove);
 }

@@ -3,7 +3,7 @@
  * nsx.c: Blackrock's NSx in: file specs 2.1 (NEURALSG: rows to the end), 2.2 and 2.3 (NEURALCD) and 3.0
  * (BRSMPGRP): data packets of frames behind a stamp. One packet a frame, as a PTP clock makes them, is
  * read by blocks and converted by runs. A pause is a gap between two packets (S4): any jump of a stamp
- * that counts at 30 kHz, an interval beyond gap_tolerance of one in other units. Nothing is kept of the
+ * that counts at 30 kHz; one in other units that is further than gap_tolerance from the expected time. Nothing is kept of the
  * packets: segments are found again while reading. Does not read spikes and events (NEV), nor pipes.
  */
 #include <math.h>
@@ -79,8 +79,8 @@ static weir_err read_start(weiri_reader *reader, const unsigned char *from)
         t[i] = (unsigned)weiri_little(from + 2 * i, 2);
         any = any || t[i];
     }
-    if (t[0] < 1601 || t[0] > 9999 || t[1] < 1 || t[1] > 12 || t[3] < 1 || t[3] > 31 || t[4] > 23 ||
-        t[5] > 59 || t[6] > 60 || t[7] > 999) {
+    if (t[0] < 1601 || t[0] > 9999 || !weiri_is_date((int)t[0], (int)t[1], (int)t[3]) ||
+        t[4] > 23 || t[5] > 59 || t[6] > 60 || t[7] > 999) {
         if (any) {
             weiri_notice(&reader->notices,
                          "offset 294: %u-%u-%u %u:%u:%u.%u is no time; the start is not known",
@@ -184,7 +184,7 @@ static weir_err read_channel(weiri_reader *reader, uint64_t i)
     double low = short_at(ext + 22), high = short_at(ext + 24);
     double from = short_at(ext + 26), to = short_at(ext + 28);
     if (low == high || from == to) {
-        weiri_notice(&reader->notices, "%.16s: a scale of %g..%g to %g..%g; counts are delivered",
+        weiri_notice(&reader->notices, "%.32s: a scale of %g..%g to %g..%g; counts are delivered",
                      channel->label, low, high, from, to);
         channel->unit = "";
     } else if (low == -high && from == -to) {
@@ -314,40 +314,31 @@ static void tell_all(weiri_reader *reader, const nsx_tally *told)
             (unsigned long long)told->late, (unsigned long long)told->packets,
             e->tolerance_ns * 1e-6, told->late_ns * 1e-6);
     }
-    if (told->drift_ns > e->tolerance_ns) {
-        weiri_notice(
-            notices,
-            "stamps and rate part by up to %.3g ms within a segment; times are start + index "
-            "/ rate",
-            told->drift_ns * 1e-6);
+    if (told->drifts) {
+        weiri_notice(notices,
+                     "%llu gaps are no jump: timestamps drift from the stated rate; a larger "
+                     "gap_tolerance (now %g ms) joins them",
+                     (unsigned long long)told->drifts, e->tolerance_ns * 1e-6);
     }
 }
 
-/* A packet behind another of its segment, by its stamp. */
-static void note_stamp(const nsx *e,
-                       nsx_tally *told,
-                       const nsx_packet *first,
-                       const nsx_packet *before,
-                       const nsx_packet *it,
-                       uint64_t frames)
+/* Counts a packet that is off by half a frame or more, of a segment with `frames` frames before it. */
+static void
+note_stamp(const nsx *e, nsx_tally *told, uint64_t from, uint64_t frames, uint64_t stamp)
 {
-    double late_ns = fabs(weiri_nsx_lateness(e, before, it));
+    double late_ns = fabs(weiri_nsx_lateness(e, from, frames, stamp));
     if (late_ns > 0.5e9 / NSX_CLOCK_HZ * e->period) {
         told->late++;
         told->late_ns = late_ns > told->late_ns ? late_ns : told->late_ns;
     }
-    nsx_packet all = *first;
-    all.frames = frames;
-    double drift_ns = fabs(weiri_nsx_lateness(e, &all, it));
-    told->drift_ns = drift_ns > told->drift_ns ? drift_ns : told->drift_ns;
 }
 
 static weir_err nsx_layout(weiri_reader *reader)
 {
     nsx *e = reader->own;
     nsx_tally told = {0};
-    nsx_packet first = {0}, before = {0}, it;
-    uint64_t frames = 0;
+    nsx_packet before = {0}, it;
+    uint64_t first = 0, frames = 0; /* of the segment: its stamp, and what it has so far */
     bool any = true;
     size_t least = NSX_LOOK * (e->head_bytes + e->frame_bytes);
     e->look = (nsx_window){.room = least > SCAN_BYTES ? least : SCAN_BYTES, .hops = true};
@@ -362,14 +353,16 @@ static weir_err nsx_layout(weiri_reader *reader)
         if (begins && (!e->counts || it.stamp / e->resolution_hz > LATER_S)) {
             e->origin = it.stamp; /* before any floating point */
         }
-        if (frames > 0 && (!any || !weiri_nsx_follows(e, &before, &it))) {
-            weiri_reader_segment(reader, weiri_nsx_ns(e, first.stamp), frames);
+        if (frames > 0 && (!any || !weiri_nsx_follows(e, first, frames, it.stamp))) {
+            weiri_reader_segment(reader, weiri_nsx_ns(e, first), frames);
             begins = any;
+            told.drifts +=
+                any && !e->counts && weiri_nsx_follows(e, before.stamp, before.frames, it.stamp);
         } else if (frames > 0 && !e->counts) {
-            note_stamp(e, &told, &first, &before, &it, frames);
+            note_stamp(e, &told, first, frames, it.stamp);
         }
         if (begins) {
-            first = it;
+            first = it.stamp;
             frames = 0;
         }
         if (any) {
@@ -412,7 +405,7 @@ static weir_err advance(weiri_reader *reader, bool *ret_any)
     if (err != WEIR_OK || !any) {
         return err;
     }
-    *ret_any = weiri_nsx_follows(e, &e->now, &it);
+    *ret_any = weiri_nsx_follows(e, e->segment_stamp, e->first + e->now.frames, it.stamp);
     e->waiting = !*ret_any;
     e->first = *ret_any ? e->first + e->now.frames : 0;
     e->now = it;
@@ -436,6 +429,7 @@ static weir_err nsx_segment(weiri_reader *reader, uint64_t segment_number, bool 
     *ret_any = e->waiting;
     e->waiting = false;
     e->first = 0;
+    e->segment_stamp = e->now.stamp;
     reader->current =
         (weir_segment){.start_ns = weiri_nsx_ns(e, e->now.stamp), .frames = WEIR_FRAMES_UNKNOWN};
     return err;
@@ -474,7 +468,7 @@ gather(weiri_reader *reader, const unsigned char *frame, size_t bytes, size_t mo
                          .frames = 1};
         if (head[0] != 1 || weiri_little(head + e->head_bytes - 4, 4) != 1 || behind[0] != 1 ||
             weiri_little(behind + e->head_bytes - 4, 4) != 1 ||
-            !weiri_nsx_follows(e, &e->now, &it)) {
+            !weiri_nsx_follows(e, e->segment_stamp, index + count, it.stamp)) {
             break;
         }
         e->now = it;

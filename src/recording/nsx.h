@@ -37,14 +37,16 @@ typedef struct nsx {
     bool over;        /* no further one */
     nsx_packet last;  /* that was met */
     nsx_packet now;
-    uint64_t first; /* index of its first frame within the segment */
-    bool waiting;   /* it begins the next segment */
+    uint64_t first;         /* index of its first frame within the segment */
+    uint64_t segment_stamp; /* of the segment's first frame */
+    bool waiting;           /* it begins the next segment */
 } nsx;
 
 /* What a walk through the packets meets; told once, at opening. */
 typedef struct nsx_tally {
     uint64_t empty, extra, late, packets, damaged, damaged_bytes, damaged_at;
-    double late_ns, drift_ns;
+    uint64_t drifts; /* gaps where the packet before is as near as it should be */
+    double late_ns;
 } nsx_tally;
 
 /* Bytes at an offset, as many as the window and the file hold; at least `need` where the file does. */
@@ -56,10 +58,10 @@ weir_err weiri_nsx_look(weiri_reader *reader,
 
 /* A stamp from the recording's origin. */
 int64_t weiri_nsx_ns(const nsx *e, uint64_t stamp);
-/* By how much a packet comes later than the frames before it last, ns. */
-double weiri_nsx_lateness(const nsx *e, const nsx_packet *before, const nsx_packet *next);
-/* Whether there is no gap between two packets (S4). */
-bool weiri_nsx_follows(const nsx *e, const nsx_packet *before, const nsx_packet *next);
+/* By how much `stamp` is later than `frames` frames after `from`, ns. */
+double weiri_nsx_lateness(const nsx *e, uint64_t from, uint64_t frames, uint64_t stamp);
+/* Whether a packet of that stamp goes on with a segment that begins at `from` and has `frames` frames (S4). */
+bool weiri_nsx_follows(const nsx *e, uint64_t from, uint64_t frames, uint64_t stamp);
 
 /* Back to the first packet; the next one that holds a frame. `told` is filled, and notices are made,
  * where it is not NULL. WEIR_E_RECORDING where not even the first one is sound. */

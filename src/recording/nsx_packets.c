@@ -36,38 +36,40 @@ weir_err weiri_nsx_look(weiri_reader *reader,
 
 /* ---- time ----------------------------------------------------------------------------------------- */
 
-/* Ticks to ns in whole numbers: stamps of 1.7e18 ns hold no frame once they are doubles. */
-static int64_t ticks_ns(const nsx *e, int64_t ticks)
-{
-    int64_t hz = e->resolution_hz, whole = ticks / hz;
-    if (whole > 9000000000 || whole < -9000000000) {
-        return whole > 0 ? INT64_MAX : -INT64_MAX;
-    }
-    return whole * 1000000000 + ticks % hz * 1000000000 / hz;
-}
-
+/* In whole numbers: stamps of 1.7e18 ns hold no frame once they are doubles. Beyond 285 years it stays there. */
 int64_t weiri_nsx_ns(const nsx *e, uint64_t stamp)
 {
-    return ticks_ns(e, (int64_t)(stamp - e->origin));
+    bool back = stamp < e->origin;
+    uint64_t ticks = back ? e->origin - stamp : stamp - e->origin;
+    uint64_t whole = ticks / e->resolution_hz, rest = ticks % e->resolution_hz;
+    int64_t ns = whole > 9000000000
+                     ? INT64_MAX
+                     : (int64_t)(whole * 1000000000 + rest * 1000000000 / e->resolution_hz);
+    return back ? -ns : ns;
 }
 
-/* By how much a packet comes later than the frames before it last, ns. */
-double weiri_nsx_lateness(const nsx *e, const nsx_packet *before, const nsx_packet *next)
+/* Ticks that n units of the header's 1/30000 s last, and what is left over in 1/30000 of a tick. */
+static uint64_t ticks_of(const nsx *e, uint64_t n, uint64_t *ret_rest)
 {
-    double lasts_ns = (double)before->frames * e->period * (1e9 / NSX_CLOCK_HZ);
-    return (double)ticks_ns(e, (int64_t)(next->stamp - before->stamp)) - lasts_ns;
+    uint64_t part = n % NSX_CLOCK_HZ * e->resolution_hz;
+    *ret_rest = part % NSX_CLOCK_HZ;
+    return n / NSX_CLOCK_HZ * e->resolution_hz + part / NSX_CLOCK_HZ;
 }
 
-/* Whether there is no gap between two packets (S4). */
-bool weiri_nsx_follows(const nsx *e, const nsx_packet *before, const nsx_packet *next)
+/* The difference is of whole numbers, since the numbers themselves are too large for a double; stamps of 32
+ * bit begin again at 0, after 40 hours at 30 kHz. */
+double weiri_nsx_lateness(const nsx *e, uint64_t from, uint64_t frames, uint64_t stamp)
 {
-    if (e->counts) {
-        uint64_t expected = before->stamp + before->frames * e->period;
-        /* Stamps of 32 bit begin again after 40 hours. */
-        return next->stamp == (e->spec < 30 ? (uint32_t)expected : expected);
-    }
-    return next->stamp >= before->stamp &&
-           fabs(weiri_nsx_lateness(e, before, next)) <= e->tolerance_ns;
+    uint64_t rest = 0;
+    uint64_t late = stamp - (from + ticks_of(e, frames * e->period, &rest));
+    double ticks = e->spec < 30 ? (double)(int32_t)(uint32_t)late : (double)(int64_t)late;
+    return (ticks - (double)rest / NSX_CLOCK_HZ) * (1e9 / e->resolution_hz);
+}
+
+bool weiri_nsx_follows(const nsx *e, uint64_t from, uint64_t frames, uint64_t stamp)
+{
+    double late_ns = weiri_nsx_lateness(e, from, frames, stamp);
+    return e->counts ? late_ns == 0 : fabs(late_ns) <= e->tolerance_ns;
 }
 
 /* ---- packets -------------------------------------------------------------------------------------- */
@@ -118,7 +120,8 @@ static weir_err open_ended(weiri_reader *reader, nsx_packet *it, bool *ret)
         nsx_packet last;
         err = peek(reader, behind.data_at + claimed * e->frame_bytes, &end, &last, &claimed);
     }
-    *ret = !(byte == 1 && (end == 1 || end == -1) && behind.stamp >= it->stamp);
+    *ret = !(byte == 1 && (end == 1 || end == -1) &&
+             weiri_nsx_lateness(e, it->stamp, 0, behind.stamp) >= -e->tolerance_ns);
     return err;
 }
 
@@ -165,9 +168,10 @@ static bool rows_to_end(weiri_reader *reader, nsx_packet *ret)
 /* Whether a header of a packet of one frame stands there that goes on from the last one. */
 static bool sound(const nsx *e, const unsigned char *head)
 {
-    uint64_t ahead = weiri_little(head + 1, e->head_bytes - 5) - e->last.stamp;
-    return head[0] == 1 && weiri_little(head + e->head_bytes - 4, 4) == 1 && ahead > 0 &&
-           ahead <= 10ull * e->resolution_hz;
+    uint64_t stamp = weiri_little(head + 1, e->head_bytes - 5);
+    double late_ns = weiri_nsx_lateness(e, e->last.stamp, 1, stamp);
+    return head[0] == 1 && weiri_little(head + e->head_bytes - 4, 4) == 1 &&
+           late_ns >= -e->tolerance_ns && late_ns <= 10e9;
 }
 
 /* Among packets of one frame a damaged header loses no more than itself: two sound ones behind it, a

@@ -81,8 +81,8 @@ bool weiri_is_utf8(const char *bytes, size_t count)
     return true;
 }
 
-weir_err
-weiri_reader_text(weiri_reader *reader, const char *bytes, size_t count, const char **ret_text)
+static weir_err
+read_text(weiri_reader *reader, const char *bytes, size_t count, bool lines, const char **ret_text)
 {
     const unsigned char *from = (const unsigned char *)bytes;
     while (count && (*from <= ' ')) {
@@ -100,7 +100,8 @@ weiri_reader_text(weiri_reader *reader, const char *bytes, size_t count, const c
     }
     *ret_text = text;
     for (size_t i = 0; i < count; i++) {
-        if (from[i] < ' ' || from[i] == 0x7f) {
+        bool keeps = lines && (from[i] == '\t' || from[i] == '\n' || from[i] == '\r');
+        if ((from[i] < ' ' && !keeps) || from[i] == 0x7f) {
             *text++ = '?'; /* a control character in a header would break lines of messages */
         } else if (utf8 || from[i] < 0x80) {
             *text++ = (char)from[i];
@@ -111,6 +112,25 @@ weiri_reader_text(weiri_reader *reader, const char *bytes, size_t count, const c
     }
     *text = 0;
     return WEIR_OK;
+}
+
+weir_err
+weiri_reader_text(weiri_reader *reader, const char *bytes, size_t count, const char **ret_text)
+{
+    return read_text(reader, bytes, count, false, ret_text);
+}
+
+weir_err
+weiri_reader_lines(weiri_reader *reader, const char *bytes, size_t count, const char **ret_text)
+{
+    return read_text(reader, bytes, count, true, ret_text);
+}
+
+bool weiri_is_date(int year, int month, int day)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    return month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1] + (leap && month == 2);
 }
 
 weir_err weiri_reader_need_rate(weiri_reader *reader)
@@ -168,8 +188,6 @@ void weiri_reader_segment(weiri_reader *reader, int64_t start_ns, uint64_t frame
         (weir_segment){.start_ns = weiri_ns_sum(start_ns, shift_ns), .frames = count};
 }
 
-#define ANNOTATION_BYTES 400
-
 weir_err weiri_reader_annotate(
     weiri_reader *reader, int64_t onset_ns, int64_t duration_ns, const char *bytes, size_t count)
 {
@@ -189,15 +207,15 @@ weir_err weiri_reader_annotate(
                                &reader->annotations);
         info->annotations = reader->annotations;
     }
-    if (count > ANNOTATION_BYTES) {
-        count = ANNOTATION_BYTES;
-        while (count > ANNOTATION_BYTES - 4 && ((unsigned char)bytes[count] & 0xc0) == 0x80) {
+    if (count > WEIRI_NOTE_BYTES) {
+        count = WEIRI_NOTE_BYTES;
+        while (count > WEIRI_NOTE_BYTES - 4 && ((unsigned char)bytes[count] & 0xc0) == 0x80) {
             count--; /* not within a character */
         }
     }
     weir_annotation annotation = {.onset_ns = onset_ns, .duration_ns = duration_ns};
     if (err == WEIR_OK) {
-        err = weiri_reader_text(reader, bytes, count, &annotation.text);
+        err = weiri_reader_lines(reader, bytes, count, &annotation.text);
     }
     if (err == WEIR_OK) {
         reader->annotations[info->annotation_count++] = annotation;
@@ -315,11 +333,12 @@ static weir_err fill(weir_source *source, void *rows, size_t capacity, weir_mess
     return WEIR_OK;
 }
 
-/* Times are nanoseconds in 64 bits: 292 years to either side. */
+/* Times are nanoseconds in 64 bits: 292 years to either side. A segment's start may be anywhere, as a damaged
+ * stamp says it, and stays at that end; its frames cannot be further apart than that. */
 static weir_err check_time(const weiri_reader *reader, const weir_message *message)
 {
     double last = (double)message->first_index + (double)message->frames;
-    double end_s = (double)message->segment_start_ns * 1e-9 + last / reader->info.spec.rate_hz;
+    double end_s = last / reader->info.spec.rate_hz;
     return end_s < 9.22e9
                ? WEIR_OK
                : weiri_fail(WEIR_E_RECORDING,

@@ -31,6 +31,7 @@ static inline uint64_t weiri_little(const unsigned char *from, size_t bytes)
 #define WEIRI_MAX_SEGMENTS    64         /* entries of info.segments; the rest is counted */
 #define WEIRI_BLOCK_BYTES     (256u * 1024u)
 #define WEIRI_MAX_ANNOTATIONS 1024 /* of info.annotations; the rest is counted (M6) */
+#define WEIRI_NOTE_BYTES      400  /* of an annotation's text; a longer one is cut */
 
 /* ---- input.c: bytes of a file or a pipe ------------------------------------------------------- */
 
@@ -117,6 +118,10 @@ typedef struct weiri_channel {
     double rate_hz;
     weiri_scale scale;
     uint64_t place; /* the format's own */
+    /* Why no values can be read of it, "offset N: ...", or NULL. It is an error only where the channel is
+     * selected; where only its scale is wrong, not for stored counts. */
+    const char *flaw;
+    bool flaw_of_scale;
 } weiri_channel;
 
 struct weiri_format_ops;
@@ -248,7 +253,14 @@ void weiri_reader_rest(weiri_reader *reader, uint64_t bytes, uint64_t frame_byte
 weir_err
 weiri_reader_text(weiri_reader *reader, const char *bytes, size_t count, const char **ret_text);
 
+/* The same, with tabs and line ends within it kept (an annotation may have them). */
+weir_err
+weiri_reader_lines(weiri_reader *reader, const char *bytes, size_t count, const char **ret_text);
+
 bool weiri_is_utf8(const char *bytes, size_t count);
+
+/* Whether there is such a day, months from 1 (Gregorian). */
+bool weiri_is_date(int year, int month, int day);
 
 /* layout(): an event, once the first segment is said: kept where it touches the selection's window, while
  * there is room; a text is cut where it is very long. duration_ns -1 = not stated. */

@@ -250,7 +250,7 @@ weir_err weiri_writer_restart(weiri_writer *writer)
         return WEIR_OK;
     }
     writer->put_bytes -= writer->head_bytes;
-    writer->put_end = writer->safe_end = writer->put_bytes;
+    writer->put_end = writer->safe_end = writer->writeback = writer->put_bytes;
     if (writer->complete) {
         return WEIR_OK;
     }

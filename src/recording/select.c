@@ -254,12 +254,55 @@ static weir_err pick(weiri_reader *reader)
     return WEIR_OK;
 }
 
-/* ---- one rate ------------------------------------------------------------------------------------- */
-
 static uint64_t channel_at(const weiri_reader *reader, uint64_t pick_number)
 {
     return reader->picks ? reader->picks[pick_number] : pick_number;
 }
+
+static bool is_flawed(const weiri_reader *reader, uint64_t number)
+{
+    const weiri_channel *channel = &reader->channels[number];
+    return channel->flaw && !(channel->flaw_of_scale && reader->options->counts);
+}
+
+/* A picked channel that cannot be read is an error that names it. For a look at the file (one_rate) it is
+ * left out. */
+static weir_err check_flaws(weiri_reader *reader)
+{
+    uint64_t count = 0, first = 0;
+    for (uint64_t i = 0; reader->channels && i < reader->pick_count; i++) {
+        bool flawed = is_flawed(reader, channel_at(reader, i));
+        first = flawed && count == 0 ? channel_at(reader, i) : first;
+        count += flawed;
+    }
+    if (count == 0) {
+        return WEIR_OK;
+    }
+    const char *flaw = reader->channels[first].flaw;
+    const char *raw = reader->channels[first].flaw_of_scale ? ", --raw reads its counts" : "";
+    if (!reader->options->one_rate || count == reader->pick_count) {
+        return weiri_fail(WEIR_E_RECORDING, "%s: %s; --exclude %llu leaves it out%s",
+                          reader->input.fd >= 0 ? reader->input.name : reader->path, flaw,
+                          (unsigned long long)first, raw);
+    }
+    uint32_t *order = NULL;
+    uint64_t kept = 0;
+    weir_err err = weiri_reader_get(reader, reader->pick_count - count, sizeof *order, &order);
+    for (uint64_t i = 0; err == WEIR_OK && i < reader->pick_count; i++) {
+        if (!is_flawed(reader, channel_at(reader, i))) {
+            order[kept++] = (uint32_t)channel_at(reader, i);
+        }
+    }
+    if (err == WEIR_OK) {
+        weiri_notice(&reader->notices, "%llu channels are left out here: %s",
+                     (unsigned long long)count, flaw);
+        reader->picks = order;
+        reader->pick_count = kept;
+    }
+    return err;
+}
+
+/* ---- one rate ------------------------------------------------------------------------------------- */
 
 /* "100 Hz: 0-2 (EEG Fpz-Cz, ...); 1 Hz: 3-6 (...)": what can be given to --channels as it stands. */
 static void list_rates(const weiri_reader *reader, char *text, size_t size)
@@ -272,6 +315,7 @@ static void list_rates(const weiri_reader *reader, char *text, size_t size)
         for (uint64_t k = 0; k < i; k++) {
             named = named || reader->channels[k].rate_hz == rate;
         }
+        named = named || reader->channels[i].rate_hz == 0; /* nothing can be read of it */
         if (named) {
             continue;
         }
@@ -427,6 +471,9 @@ weir_err weiri_reader_select(weiri_reader *reader)
         err = pick(reader);
     }
     if (err == WEIR_OK) {
+        err = check_flaws(reader);
+    }
+    if (err == WEIR_OK) {
         err = one_rate(reader, &rate_hz);
     }
     /* 1 / rate is a step. */
@@ -456,7 +503,7 @@ bool weiri_reader_within(const weiri_reader *reader, double whole_s)
 
 /* First frame of a segment at or after a time: ceil(time x rate) as decimals (S3: 0.1 s at 30 kHz is frame
  * 3000), so that stretches which touch in time touch in frames. A later segment's start is known to the
- * nanosecond only: a frame that is nearer than that counts. */
+ * nanosecond only, or, after years, to what a double holds: a frame that is nearer than that counts. */
 static uint64_t frame_at(const weiri_reader *reader, const weir_segment *segment, double s)
 {
     double rate_hz = reader->info.spec.rate_hz;
@@ -464,7 +511,8 @@ static uint64_t frame_at(const weiri_reader *reader, const weir_segment *segment
         return weiri_frames_ceil(s, rate_hz);
     }
     double after_ns = s * 1e9 - ((double)segment->start_ns - (double)reader->first_ns);
-    double frame = ceil(after_ns * 1e-9 * rate_hz - fmin(1e-9 * rate_hz, 0.5));
+    double near_s = fmax(1e-9, s * 0x1p-51);
+    double frame = ceil(after_ns * 1e-9 * rate_hz - fmin(near_s * rate_hz, 0.5));
     return frame <= 0 ? 0 : frame >= 9e18 ? UINT64_MAX - 1 : (uint64_t)frame;
 }
 

@@ -230,6 +230,22 @@ static void note_span(weiri_writer *writer, const weir_message *block)
     writer->next_index = index + (int64_t)block->frames;
 }
 
+#define WRITEBACK_BYTES ((uint64_t)8 << 20)
+
+/* Lets the system begin to write to the disk what it has taken so far, while the chain computes: the sync at the
+ * end then waits for the last few MiB only. */
+static void begin_writeback(weiri_writer *writer)
+{
+#ifdef SYNC_FILE_RANGE_WRITE
+    if (!writer->pipe && writer->put_bytes - writer->writeback >= WRITEBACK_BYTES) {
+        (void)sync_file_range(writer->fd, (off_t)writer->writeback,
+                              (off_t)(writer->put_bytes - writer->writeback),
+                              SYNC_FILE_RANGE_WRITE);
+        writer->writeback = writer->put_bytes;
+    }
+#endif
+}
+
 weir_err weiri_writer_put(weiri_writer *writer, const void *from, size_t bytes)
 {
     writer->put_bytes += bytes;
@@ -240,7 +256,9 @@ weir_err weiri_writer_put(weiri_writer *writer, const void *from, size_t bytes)
         }
     }
     if (bytes >= WEIRI_WRITER_BYTES) {
-        return weiri_write_all(writer->fd, name_of(writer), from, bytes);
+        weir_err err = weiri_write_all(writer->fd, name_of(writer), from, bytes);
+        begin_writeback(writer);
+        return err;
     }
     memcpy(writer->buffer + writer->used, from, bytes);
     writer->used += bytes;

@@ -48,6 +48,7 @@ typedef struct weiri_writer {
     uint64_t put_bytes, put_rows,
         put_end; /* so far, and the end of the last whole row among them */
     uint64_t safe_rows, safe_end;
+    uint64_t writeback; /* bytes that the system was asked to write to the disk */
     bool failed;
     uint64_t charged_bytes; /* of a library's own memory (M7) */
 

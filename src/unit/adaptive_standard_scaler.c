@@ -9,7 +9,9 @@ enum { WORDS = 3 }; /* weight, mean, variance */
 
 static weir_err plan(const void *settings, weiri_unit_plan *plan)
 {
-    return weiri_ewma_plan(settings, plan, WORDS);
+    const weiri_ewma_settings *given = settings;
+    weir_err err = weiri_ewma_plan(given, plan, WORDS);
+    return err == WEIR_OK && !given->passthrough ? weiri_units_follow(plan, 0.0, "") : err;
 }
 
 static void prepare(const void *settings, const weiri_unit_plan *plan, void *constants)

@@ -153,6 +153,16 @@ static void prepare_aggregate(const void *settings, const weiri_unit_plan *plan,
     }
 }
 
+static weir_err
+plan_units(const aggregate_settings *set, weiri_unit_plan *plan, const weir_axis *axis)
+{
+    const char *unit = axis->labels != NULL || axis->unit == NULL ? "" : axis->unit;
+    weiri_reduce_unit result = weiri_reduce_unit_of(&set->operation, 1);
+    return result == WEIRI_REDUCE_SAMPLE
+               ? WEIR_OK
+               : weiri_units_follow(plan, result == WEIRI_REDUCE_AREA ? 1.0 : 0.0, unit);
+}
+
 static weir_err plan_aggregate(const void *settings, weiri_unit_plan *plan)
 {
     const aggregate_settings *set = settings;
@@ -175,8 +185,9 @@ static weir_err plan_aggregate(const void *settings, weiri_unit_plan *plan)
     size_t after = in->dim_count - (size_t)dim - 1;
     memmove(&out->dims[dim], &out->dims[dim + 1], after * sizeof out->dims[0]);
     out->dim_count--;
-    if (!weiri_operation_keeps_unit(set->operation)) {
-        out->units = NULL; /* a coordinate or an integral is not in the channels' unit */
+    err = plan_units(set, plan, &in->dims[dim]);
+    if (err != WEIR_OK) {
+        return err;
     }
     plan->columnwise = strcmp(set->axis, "ch") != 0;
     plan->constant_bytes = sizeof a;

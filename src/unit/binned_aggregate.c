@@ -22,6 +22,7 @@ typedef struct binned_settings {
 
 typedef struct binned {
     weiri_fraction length; /* frames a bin */
+    uint64_t longest;      /* frames of the longest */
     double spacing_s;      /* between frames */
     uint64_t count;        /* operations; 0: passthrough */
     int operations[];
@@ -89,14 +90,14 @@ static uint64_t longest(weiri_fraction length)
     return length.over / length.under + (length.over % length.under != 0);
 }
 
-static weiri_reduce_what what_of(const binned *b, const weir_spec *in)
+static weiri_reduce_what what_of(const binned *b, const weir_spec *in, uint64_t columns)
 {
     return (weiri_reduce_what){
         .operations = b->operations,
         .count = (size_t)b->count,
         .dtype = in->dtype,
-        .columns = weir_spec_columns(in),
-        .longest = longest(b->length),
+        .columns = columns,
+        .longest = b->longest,
         .start = 0.0, /* argmin and argmax: the frame's number within its bin */
         .step = 1.0,
         .spacing = b->spacing_s,
@@ -148,6 +149,23 @@ static weir_err plan_fields(const weiri_reduce_what *what, weiri_unit_plan *plan
     return err;
 }
 
+/* argmin and argmax are a number of frames. */
+static weir_err plan_units(const binned_settings *set, weiri_unit_plan *plan)
+{
+    switch (weiri_reduce_unit_of(set->operations.of.choices, set->operations.count)) {
+    case WEIRI_REDUCE_COORDINATE:
+        return weiri_units_follow(plan, 0.0, "");
+    case WEIRI_REDUCE_AREA:
+        return weiri_units_follow(plan, 1.0, plan->in->dims[0].unit);
+    case WEIRI_REDUCE_SEVERAL:
+        plan->out.units = NULL;
+        break;
+    case WEIRI_REDUCE_SAMPLE:
+        break;
+    }
+    return WEIR_OK;
+}
+
 static weir_err check_length(const binned_settings *set, const weir_spec *in)
 {
     weiri_fraction length = bin_length(set, in);
@@ -185,7 +203,8 @@ static weir_err plan_binned(const void *settings, weiri_unit_plan *plan)
         return err;
     }
     binned sizes = {.length = bin_length(set, in), .count = set->operations.count};
-    weiri_reduce_what what = what_of(&sizes, in);
+    sizes.longest = longest(sizes.length);
+    weiri_reduce_what what = what_of(&sizes, in, weir_spec_columns(in));
     what.operations = set->operations.of.choices;
     err = weiri_reduce_check(&what, "bin_duration");
     if (err == WEIR_OK && set->operations.listed) {
@@ -197,10 +216,9 @@ static weir_err plan_binned(const void *settings, weiri_unit_plan *plan)
     if (err != WEIR_OK) {
         return err;
     }
-    for (size_t i = 0; i < set->operations.count; i++) {
-        if (!weiri_operation_keeps_unit(set->operations.of.choices[i])) {
-            plan->out.units = NULL; /* an index or an integral is not in the channels' unit */
-        }
+    err = plan_units(set, plan);
+    if (err != WEIR_OK) {
+        return err;
     }
     plan->due = (weiri_due){.p = sizes.length.over,
                             .q = sizes.length.under,
@@ -220,6 +238,7 @@ static void prepare_binned(const void *settings, const weiri_unit_plan *plan, vo
         return;
     }
     b->length = bin_length(set, plan->in);
+    b->longest = longest(b->length);
     b->spacing_s = 1.0 / plan->in->rate_hz;
     b->count = set->operations.count;
     memcpy(b->operations, set->operations.of.choices, b->count * sizeof b->operations[0]);
@@ -239,7 +258,7 @@ static void reset_binned(weiri_block *block)
 {
     const binned *b = block->constants;
     if (b->count > 0) {
-        weiri_reduce r = {.what = what_of(b, block->in), .arrays = block->state};
+        weiri_reduce r = {.what = what_of(b, block->in, block->columns), .arrays = block->state};
         weiri_reduce_begin(&r);
     }
 }
@@ -247,7 +266,7 @@ static void reset_binned(weiri_block *block)
 static void run_binned(weiri_block *block, const weiri_work *work)
 {
     const binned *b = block->constants;
-    size_t in_bytes = (size_t)weir_spec_frame_bytes(block->in);
+    size_t in_bytes = (size_t)block->columns * weir_dtype_bytes(block->in->dtype);
     if (b->count == 0) {
         memcpy(work->out, work->in[0], work->consume * in_bytes);
         return;
@@ -257,7 +276,7 @@ static void run_binned(weiri_block *block, const weiri_work *work)
     unsigned char *results = work->out;
     uint64_t bin = work->produced, position = work->consumed;
     uint64_t last = position + work->consume, end = weiri_fraction_times(b->length, bin + 1);
-    weiri_reduce r = {.what = what_of(b, block->in),
+    weiri_reduce r = {.what = what_of(b, block->in, block->columns),
                       .arrays = block->state,
                       .scratch = work->scratch,
                       .frames = position - weiri_fraction_times(b->length, bin)};

@@ -369,7 +369,12 @@ static void a_list_adds_a_dimension(void **state)
     }
     weir_value given[] = {weir_text("operation", "argmax")};
     assert_int_equal(drive_open("binned_aggregate", &spec, given, 1, &d), WEIR_OK);
-    assert_null(d->plan.out.units);
+    assert_string_equal(d->plan.out.units[2], "1"); /* a number of frames */
+    drive_close(d);
+    int mixed[2] = {WEIRI_MEAN, WEIRI_ARGMAX};
+    size_t count = make(&s, 0.01, true, mixed, 2);
+    assert_int_equal(drive_open("binned_aggregate", &spec, s.values, count, &d), WEIR_OK);
+    assert_null(d->plan.out.units); /* not one for all of a channel's values */
     drive_close(d);
 }
 

@@ -3,6 +3,7 @@
  * butterworth.c: Butterworth filters: low-pass, high-pass, band-pass, band-stop.
  */
 #include <math.h>
+#include <stdio.h>
 
 #include "dsp/design.h"
 #include "dsp/sos.h"
@@ -55,6 +56,39 @@ check_edge(const butterworth_settings *settings, const char *name, double freque
     return WEIR_OK;
 }
 
+/* The response may be off by so much, relative to it: more than any use notices, and far below what a rounded
+ * pole does soon after. */
+#define ERROR_MOST 0.01
+
+/* The sections of settings that are in range; how far they are from the design. */
+static double
+design(const butterworth_settings *settings, double rate_hz, weiri_sos_params *ret_sections)
+{
+    filter wanted = filter_of(settings, rate_hz);
+    weiri_zpk prototype = weiri_butterworth_prototype((int)settings->order);
+    weiri_design_sections(&prototype, wanted.band, wanted.low, wanted.high, ret_sections);
+    return weiri_design_error(&prototype, wanted.band, wanted.low, wanted.high, ret_sections);
+}
+
+/* S8: an edge so near 0 Hz or the Nyquist frequency that float64 does not hold the poles' distance from it. */
+static weir_err check_design(const butterworth_settings *settings, double rate_hz, double error)
+{
+    if (error <= ERROR_MOST) {
+        return WEIR_OK;
+    }
+    const char *name = isnan(settings->cuton) ? "cutoff" : "cuton";
+    double edge_hz = isnan(settings->cuton) ? settings->cutoff : settings->cuton;
+    char how[64] = "it would not be stable";
+    if (isfinite(error)) {
+        snprintf(how, sizeof how, "its response would be off by %.2g %%", 100.0 * error);
+    }
+    return weiri_fail(
+        WEIR_E_CHAIN,
+        "%s: float64 cannot hold a filter of order %d with an edge at %.15g%s for %.15g "
+        "Hz: %s; lower the rate before it (downsample), or the order",
+        name, (int)settings->order, edge_hz, settings->wn_hz ? " Hz" : "", rate_hz, how);
+}
+
 static weir_err plan(const void *settings, weiri_unit_plan *plan)
 {
     const butterworth_settings *given = settings;
@@ -81,22 +115,12 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
                          given->cutoff, given->wn_hz ? " Hz" : "");
     }
     if (err == WEIR_OK) {
-        weiri_band band = filter_of(given, rate_hz).band;
-        size_t order = (size_t)given->order;
-        bool single = band == WEIRI_LOWPASS || band == WEIRI_HIGHPASS;
+        weiri_sos_params sections;
+        err = check_design(given, rate_hz, design(given, rate_hz, &sections));
         plan->delay_frames = (double)NAN;
-        err = weiri_recursive_plan(plan, 2 * (single ? (order + 1) / 2 : order), true);
+        err = err == WEIR_OK ? weiri_recursive_plan(plan, 2 * sections.sections, true) : err;
     }
     return err;
-}
-
-static weiri_sos_params design(const butterworth_settings *settings, double rate_hz)
-{
-    filter wanted = filter_of(settings, rate_hz);
-    weiri_zpk prototype = weiri_butterworth_prototype((int)settings->order);
-    weiri_sos_params sections;
-    weiri_design_sections(&prototype, wanted.band, wanted.low, wanted.high, &sections);
-    return sections;
 }
 
 static void prepare(const void *settings, const weiri_unit_plan *plan, void *constants)
@@ -105,7 +129,8 @@ static void prepare(const void *settings, const weiri_unit_plan *plan, void *con
     if (given->order == 0) {
         weiri_recursive_prepare(plan, constants);
     } else {
-        weiri_sos_params sections = design(given, plan->in->rate_hz);
+        weiri_sos_params sections;
+        (void)design(given, plan->in->rate_hz, &sections);
         weiri_recursive_sections(plan, &sections, constants);
     }
 }
@@ -116,7 +141,8 @@ static uint64_t settle(const void *settings, const weiri_unit_plan *plan, double
     if (given->order == 0) {
         return 0;
     }
-    weiri_sos_params sections = design(given, plan->in->rate_hz);
+    weiri_sos_params sections;
+    (void)design(given, plan->in->rate_hz, &sections);
     return weiri_sos_settle(&sections, tolerance);
 }
 

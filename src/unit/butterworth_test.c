@@ -292,10 +292,72 @@ static void edges_change_while_running(void **state)
     drive_close(b);
 }
 
+/* S8: an edge as near 0 Hz or the Nyquist frequency as you like: refused with the reason, or finite output,
+ * which for a constant is the gain at 0 Hz. */
+static void edges_that_float64_cannot_hold(void **state)
+{
+    (void)state;
+    double input[200];
+    for (int i = 0; i < 200; i++) {
+        input[i] = i < 100 ? 50.0 : (i * 7919 + 13) % 101;
+    }
+    int refused = 0, run = 0;
+    for (int order = 1; order <= 12; order++) {
+        for (int kind = 0; kind < 6; kind++) {
+            for (double off = 1e-2; off > 1e-11; off /= 10) {
+                char at[40], further[40];
+                double hz = kind % 2 == 0 ? off : 15000.0 - off;
+                snprintf(at, sizeof at, "%.17g", hz);
+                snprintf(further, sizeof further, "%.17g",
+                         kind % 2 == 0 ? 2 * off : 15000 - 2 * off);
+                const char *cuton = kind < 2 ? NULL : at, *cutoff = kind < 2   ? at
+                                                                    : kind < 4 ? NULL
+                                                                               : further;
+                drive *d = NULL;
+                if (hz >= 15000.0) {
+                    continue;
+                }
+                weir_err err = open_filter(WEIR_F64, 1, order, cuton, cutoff, &d);
+                if (err != WEIR_OK) {
+                    assert_int_equal(err, WEIR_E_CHAIN);
+                    assert_true(order > 1 || kind >= 4 || off < 1e-10);
+                    assert_non_null(strstr(weir_err_detail(), "float64 cannot hold"));
+                    refused++;
+                    continue;
+                }
+                drive_output o = drive_run(d, input, 200, 0, NULL);
+                for (size_t i = 0; i < 200; i++) {
+                    assert_true(isfinite(drive_value(d, &o, i)));
+                }
+                /* At once what a constant becomes: 0 by a high-pass, itself by a low-pass. */
+                drive_near(drive_value(d, &o, 1),
+                           kind < 2   ? 50.0
+                           : kind < 4 ? 0.0
+                                      : drive_value(d, &o, 1),
+                           0.01, 1e-9, "0 Hz");
+                free(o.data);
+                drive_close(d);
+                run++;
+            }
+        }
+    }
+    assert_true(refused > 300 && run > 150);
+    drive *d = NULL;
+    assert_int_equal(open_filter(WEIR_F32, 1, 2, "1e-5 Hz", NULL, &d), WEIR_E_CHAIN);
+    assert_string_equal(
+        weir_err_detail(),
+        "cuton: float64 cannot hold a filter of order 2 with an edge at 1e-05 Hz for "
+        "30000 Hz: it would not be stable; lower the rate before it (downsample), or "
+        "the order");
+    assert_int_equal(open_filter(WEIR_F32, 1, 4, "0.01 Hz", NULL, &d), WEIR_OK);
+    drive_close(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scipys_numbers),
+        cmocka_unit_test(edges_that_float64_cannot_hold),
         cmocka_unit_test(missing_samples_hold_the_state),
         cmocka_unit_test(f32_has_float64_inside),
         cmocka_unit_test(order_0_hands_on),

@@ -38,8 +38,7 @@ typedef struct call {
     const reference_constants *constants;
     const uint32_t *members; /* [columns]: of one set after the other, then those in none */
     const uint32_t *ends;    /* [sets]: where each ends in members */
-    void *values;            /* [columns]: of one set, gathered */
-    void *scratch;           /* [columns]: for the median */
+    void *values;            /* [columns of the longest set]: of one set, gathered */
     bool f32;
 } call;
 
@@ -113,6 +112,16 @@ lay_out(const reference_settings *settings, const weir_spec *in, uint64_t *ret_b
     return constants;
 }
 
+/* Channels of the largest set. */
+static uint64_t longest(const weir_value *groups, uint64_t channels)
+{
+    uint64_t most = groups == NULL ? channels : 0;
+    for (size_t g = 0; groups != NULL && g < groups->count; g++) {
+        most = groups->items[g].count > most ? groups->items[g].count : most;
+    }
+    return most;
+}
+
 static weir_err plan(const void *settings, weiri_unit_plan *plan)
 {
     const reference_settings *given = settings;
@@ -137,8 +146,9 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
         }
     }
     (void)lay_out(given, plan->in, &plan->constant_bytes);
-    plan->scratch_bytes = 64; /* between the two, so that each starts on a line */
-    plan->scratch_column_bytes = 2 * sizeof(double);
+    /* For every mode, since it may be changed while running. */
+    plan->scratch_bytes = longest(given->channel_groups, plan->in->dims[dim].size) *
+                          weir_dtype_bytes(plan->in->dtype);
     return WEIR_OK;
 }
 
@@ -191,8 +201,7 @@ static void prepare(const void *settings, const weiri_unit_plan *plan, void *mem
 
 /* ---- one set --------------------------------------------------------------------------------- */
 
-/* N / (N - 1) turns x - mean of all into x - mean of the others. The reference implementation
- * does the same to the median, and so does this (S2). */
+/* N / (N - 1) turns x - mean of all into x - mean of the others. */
 static double gain_of(const reference_constants *constants, size_t good)
 {
     return constants->include_current ? 1.0 : (double)good / (double)(good - 1);
@@ -218,15 +227,12 @@ static double gain_of(const reference_constants *constants, size_t good)
         return clean ? count : good;                                                               \
     }                                                                                              \
                                                                                                    \
-    /* (x - reference) * gain as the kernel does it; NaN where x is missing. */                    \
-    static void subtract_##type_name(const type *in, type *out, const uint32_t *members,           \
-                                     size_t count, bool clean, type reference, type gain)          \
+    /* As the kernel does it; NaN where x is missing. */                                           \
+    static type moved_##type_name(type x, const weiri_shift *shift)                                \
     {                                                                                              \
-        for (size_t i = 0; i < count; i++) {                                                       \
-            type x = in[members[i]];                                                               \
-            bool finite = clean || isfinite(x);                                                    \
-            out[members[i]] = finite ? (x - reference) * gain : (type)NAN;                         \
-        }                                                                                          \
+        type pivot = (type)shift->pivot;                                                           \
+        double less = x < pivot ? shift->below : x > pivot ? shift->above : shift->less;           \
+        return isfinite(x) ? (x - (type)less) * (type)shift->gain : (type)NAN;                     \
     }
 
 GATHER(f32, float)
@@ -245,32 +251,40 @@ static void count_missing(const call *r, const uint32_t *members, size_t count, 
 }
 
 /* What is subtracted from a set in one frame. A single channel has no others, and stays as it is. */
+#define SHIFT_OF(type_name, type)                                                                  \
+    static weiri_shift shift_of_##type_name(const call *r, const uint32_t *members, size_t count,  \
+                                            bool clean, const type *in)                            \
+    {                                                                                              \
+        const weiri_kernels *kernels = weiri_kernels_get();                                        \
+        const reference_constants *constants = r->constants;                                       \
+        bool mean = constants->mode == MEAN;                                                       \
+        weiri_shift shift = {.less = 0.0, .gain = 1.0, .clean = clean};                            \
+        size_t good = gather_##type_name(in, members, count, clean, mean, r->values);              \
+        if (good < (constants->include_current ? 1u : 2u)) {                                       \
+            return shift;                                                                          \
+        }                                                                                          \
+        if (mean) {                                                                                \
+            shift.less = (double)(kernels->sum_##type_name(r->values, count) / (type)good);        \
+            shift.gain = gain_of(constants, good);                                                 \
+        } else if (constants->include_current) {                                                   \
+            shift.less = (double)kernels->median_##type_name(r->values, good, r->values);          \
+        } else {                                                                                   \
+            shift = (weiri_shift){.gain = 1.0, .split = clean};                                    \
+            kernels->medians_of_others_##type_name(r->values, good, r->values, &shift);            \
+            return shift;                                                                          \
+        }                                                                                          \
+        shift.below = shift.above = shift.less;                                                    \
+        return shift;                                                                              \
+    }
+
+SHIFT_OF(f32, float)
+SHIFT_OF(f64, double)
+
 static weiri_shift
 shift_of(const call *r, const uint32_t *members, size_t count, bool clean, const void *in)
 {
-    const weiri_kernels *kernels = weiri_kernels_get();
-    const reference_constants *constants = r->constants;
-    bool mean = constants->mode == MEAN;
-    size_t least = constants->include_current ? 1 : 2;
-    weiri_shift shift = {.less = 0.0, .gain = 1.0, .clean = clean};
-    if (r->f32) {
-        float *values = r->values;
-        size_t good = gather_f32(in, members, count, clean, mean, values);
-        if (good >= least) {
-            shift.less = (double)(mean ? kernels->sum_f32(values, count) / (float)good
-                                       : kernels->median_f32(values, good, r->scratch));
-            shift.gain = gain_of(constants, good);
-        }
-    } else {
-        double *values = r->values;
-        size_t good = gather_f64(in, members, count, clean, mean, values);
-        if (good >= least) {
-            shift.less = mean ? kernels->sum_f64(values, count) / (double)good
-                              : kernels->median_f64(values, good, r->scratch);
-            shift.gain = gain_of(constants, good);
-        }
-    }
-    return shift;
+    return r->f32 ? shift_of_f32(r, members, count, clean, in)
+                  : shift_of_f64(r, members, count, clean, in);
 }
 
 /* Moves a set, or the columns in none; in may be out. */
@@ -281,13 +295,16 @@ static void move_members(const call *r,
                          const void *in,
                          void *out)
 {
-    if (!shift.clean) {
+    if (!shift.clean && !shift.split) {
         count_missing(r, members, count, in);
     }
-    if (r->f32) {
-        subtract_f32(in, out, members, count, shift.clean, (float)shift.less, (float)shift.gain);
-    } else {
-        subtract_f64(in, out, members, count, shift.clean, shift.less, shift.gain);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = members[i];
+        if (r->f32) {
+            ((float *)out)[at] = moved_f32(((const float *)in)[at], &shift);
+        } else {
+            ((double *)out)[at] = moved_f64(((const double *)in)[at], &shift);
+        }
     }
 }
 
@@ -333,11 +350,8 @@ static void row_means(const call *r, const void *in, size_t rows, double *ret_me
 }
 
 /* What is subtracted from some rows, at most ROWS; `first`: number of the first of them. */
-static void row_shifts(const call *r,
-                       const unsigned char *from,
-                       size_t first,
-                       size_t rows,
-                       weiri_shift *ret_shifts)
+static void row_shifts(
+    const call *r, const unsigned char *from, size_t first, size_t rows, weiri_shift *ret_shifts)
 {
     const weiri_kernels *kernels = weiri_kernels_get();
     const reference_constants *constants = r->constants;
@@ -364,8 +378,7 @@ static void row_shifts(const call *r,
 }
 
 /* A row in which something is missing, or may be; `column`: of its first value. */
-static void
-move_row(const call *r, const void *in, void *out, size_t column, weiri_shift shift)
+static void move_row(const call *r, const void *in, void *out, size_t column, weiri_shift shift)
 {
     const reference_constants *constants = r->constants;
     for (size_t i = 0; i < constants->row; i++) {
@@ -374,11 +387,9 @@ move_row(const call *r, const void *in, void *out, size_t column, weiri_shift sh
             r->block->missing[(column + i) / constants->inner % constants->channels]++;
         }
         if (r->f32) {
-            float moved = (((const float *)in)[i] - (float)shift.less) * (float)shift.gain;
-            ((float *)out)[i] = finite ? moved : NAN;
+            ((float *)out)[i] = moved_f32(((const float *)in)[i], &shift);
         } else {
-            double moved = (((const double *)in)[i] - shift.less) * shift.gain;
-            ((double *)out)[i] = finite ? moved : (double)NAN;
+            ((double *)out)[i] = moved_f64(((const double *)in)[i], &shift);
         }
     }
 }
@@ -398,9 +409,18 @@ static void move_rows(const call *r,
         void *to = out + row * bytes;
         row += r->f32 ? kernels->shift_f32(from, width, to, rows - row, width, shifts + row)
                       : kernels->shift_f64(from, width, to, rows - row, width, shifts + row);
-        if (row < rows) {
+        if (row == rows) {
+            break;
+        }
+        from = in + row * bytes;
+        to = out + row * bytes;
+        if (!shifts[row].split) {
             size_t set = (first + row) % r->constants->sets;
-            move_row(r, in + row * bytes, out + row * bytes, set * width, shifts[row]);
+            move_row(r, from, to, set * width, shifts[row]);
+        } else if (r->f32) {
+            kernels->shift_others_f32(from, to, width, shifts + row);
+        } else {
+            kernels->shift_others_f64(from, to, width, shifts + row);
         }
     }
 }
@@ -422,8 +442,6 @@ static void run(weiri_block *block, const weiri_work *work)
         .members = (const uint32_t *)(base + constants->members),
         .ends = (const uint32_t *)(base + constants->ends),
         .values = work->scratch,
-        .scratch = (unsigned char *)work->scratch +
-                   weiri_round_up(constants->columns * sizeof(double), 64),
         .f32 = block->in->dtype == WEIR_F32,
     };
     size_t value = r.f32 ? 4 : 8, row_bytes = constants->row * value;
@@ -455,7 +473,9 @@ static const weir_setting table[] = {
      .type = WEIR_SETTING_BOOL,
      .preset = "true",
      .offset = offsetof(reference_settings, include_current),
-     .help = "false: a channel is not in its own reference",
+     .help =
+         "false: a channel is not in its own reference: it is the mean or median of the others "
+         "(ezmsg-sigproc's median without the channel differs: (x - median of all) N / (N - 1))",
      .live = true},
     {.name = "channel_groups",
      .type = WEIR_SETTING_ANY,

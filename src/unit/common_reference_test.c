@@ -33,19 +33,22 @@ static double reference_of(double *values, size_t count, bool median, size_t *re
     return (values[good / 2] + values[(good - 1) / 2]) / 2.0;
 }
 
-/* What a set must come out as. */
+/* What a set must come out as: each less the reference of all, or of the others, by their definition. */
 static void expect(const double *set, size_t count, bool median, bool current, double *ret_expected)
 {
-    double values[600];
+    double values[600], common = 0.0;
     size_t good = 0;
     assert_true(count <= 600);
     memcpy(values, set, count * sizeof *set);
-    double reference = reference_of(values, count, median, &good);
-    double gain = current ? 1.0 : (double)good / (double)(good - 1);
+    common = reference_of(values, count, median, &good);
     for (size_t i = 0; i < count; i++) {
-        ret_expected[i] = !isfinite(set[i])       ? (double)NAN
-                          : !current && good == 1 ? set[i]
-                                                  : (set[i] - reference) * gain;
+        double reference = common;
+        if (!current && isfinite(set[i])) {
+            memcpy(values, set, count * sizeof *set);
+            values[i] = (double)NAN;
+            reference = reference_of(values, count, median, &good); /* 0 of none */
+        }
+        ret_expected[i] = isfinite(set[i]) ? set[i] - reference : (double)NAN;
     }
 }
 
@@ -254,10 +257,46 @@ static void settings_are_checked(void **state)
     drive_close(d);
 }
 
+/* ezmsg-sigproc's (x - median of all) * N / (N - 1) gives -2, -0.67, 0.67, 38 for the first. */
+static void median_of_the_others(void **state)
+{
+    (void)state;
+    static const double cases[][2][6] = {
+        {{0, 1, 2, 30}, {-2, -1, 1, 29}},
+        {{30, 2, 1, 0, 7}, {28.5, -2, -3.5, -4.5, 5.5}},
+        {{1, 1, 1, 5}, {0, 0, 0, 4}},
+        {{4, 4, 9}, {-2.5, -2.5, 5}},
+        {{3, 8}, {-5, 5}},
+        {{0, 1, 2, 30, NAN}, {-2, -1, 1, 29, NAN}},
+    };
+    static const size_t counts[] = {4, 5, 4, 3, 2, 5};
+    for (size_t i = 0; i < 2 * sizeof counts / sizeof counts[0]; i++) {
+        size_t count = counts[i / 2];
+        weir_spec spec =
+            weir_spec_make(i % 2 == 0 ? WEIR_F32 : WEIR_F64, 1000.0, count, NULL, NULL);
+        drive *d = NULL;
+        assert_int_equal(open_with(&spec, true, false, NULL, &d), WEIR_OK);
+        float row32[6];
+        for (size_t c = 0; c < count; c++) {
+            row32[c] = (float)cases[i / 2][0][c];
+        }
+        uint64_t random = drive_seed();
+        const void *row = i % 2 == 0 ? (const void *)row32 : (const void *)cases[i / 2][0];
+        drive_output o = drive_run(d, row, 1, 1, &random);
+        for (size_t c = 0; c < count; c++) {
+            double found = drive_value(d, &o, c), expected = cases[i / 2][1][c];
+            assert_true(found == expected || (isnan(found) && isnan(expected)));
+        }
+        free(o.data);
+        drive_close(d);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_channels),
+        cmocka_unit_test(median_of_the_others),
         cmocka_unit_test(in_place),
         cmocka_unit_test(groups),
         cmocka_unit_test(settings_are_checked),

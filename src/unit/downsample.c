@@ -2,7 +2,6 @@
  *
  * downsample.c: every factor-th frame, the first one included. No filter: that is decimate.
  */
-#include "kernel/kernel.h"
 #include "unit/unit.h"
 
 #include <math.h>
@@ -83,6 +82,7 @@ static weir_err plan_downsample(const void *settings, weiri_unit_plan *plan)
     plan->skipped_frames = factor - 1;
     plan->due = (weiri_due){
         .p = factor, .q = 1, .offset = (int64_t)factor - 1, .end = (int64_t)factor - 1, .grain = 1};
+    plan->skipped_frames = factor - 1;
     plan->constant_bytes = sizeof(downsample);
     return WEIR_OK;
 }
@@ -103,18 +103,6 @@ settle_downsample(const void *settings, const weiri_unit_plan *plan, double tole
     return 0;
 }
 
-/* Frames that are not kept count too: what came in damaged should show (S5). */
-static void count_missing(weiri_block *block, const void *rows, size_t frames)
-{
-    const weiri_kernels *kernels = weiri_kernels_get();
-    size_t count = frames * (size_t)weir_spec_columns(block->in);
-    weir_dtype dtype = block->in->dtype;
-    if ((dtype == WEIR_F32 && !kernels->finite_f32(rows, count)) ||
-        (dtype == WEIR_F64 && !kernels->finite_f64(rows, count))) {
-        weiri_count_missing(block, rows, frames);
-    }
-}
-
 static void run_downsample(weiri_block *block, const weiri_work *work)
 {
     const downsample *d = block->constants;
@@ -126,7 +114,8 @@ static void run_downsample(weiri_block *block, const weiri_work *work)
         memcpy(kept + i * row_bytes, rows + next * row_bytes, row_bytes);
         next += (size_t)d->factor;
     }
-    count_missing(block, rows, work->consume);
+    /* S5: also where they are not kept: damage should show */
+    weiri_look_for_missing(block, rows, work->consume);
 }
 
 const weiri_unit_ops weiri_unit_downsample = {

@@ -19,6 +19,7 @@ static void every_nth_frame_is_kept(void **state)
             drive *d = NULL;
             assert_int_equal(drive_open("downsample", &spec, &given, 1, &d), WEIR_OK);
             assert_true(d->plan.due.p == (uint64_t)factors[j] && d->plan.due.q == 1);
+            assert_int_equal(d->plan.skipped_frames, n - 1);
             assert_int_equal(d->plan.field_count, 0);
             unsigned char *data = malloc(500 * row);
             assert_non_null(data);

@@ -206,6 +206,7 @@ static inline void drive_part_open(drive *d, drive_part *part, uint64_t first, u
                                 .in = part->in,
                                 .out = &part->out,
                                 .first_channel = first,
+                                .columns = columns,
                                 .channels = channels,
                                 .state = part->state,
                                 .missing = drive_get(d, (size_t)channels * sizeof(uint64_t))};

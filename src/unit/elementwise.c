@@ -28,7 +28,7 @@ static void compute_dirty(weiri_block *block,
                           weiri_compute_fn *compute)
 {
     bool missing[PIECE];
-    size_t columns = (size_t)weir_spec_columns(block->in);
+    size_t columns = (size_t)block->columns;
     weiri_split split = weiri_spec_channels(block->in);
     bool f32 = block->in->dtype == WEIR_F32;
     for (size_t i = 0; i < count; i++) {
@@ -59,8 +59,8 @@ static void copy(const weiri_block *block, const void *in, void *out, size_t fir
 
 static void run(weiri_block *block, const weiri_work *work, weiri_compute_fn *compute)
 {
-    size_t count = work->consume * (size_t)weir_spec_columns(block->in);
-    size_t bytes = weir_dtype_bytes(block->in->dtype);
+    size_t count = work->consume * (size_t)block->columns;
+    size_t bytes = block->in->dtype == WEIR_F32 ? sizeof(float) : sizeof(double);
     for (size_t first = 0; first < count; first += PIECE) {
         size_t some = count - first < PIECE ? count - first : PIECE;
         const void *from = (const unsigned char *)work->in[0] + first * bytes;

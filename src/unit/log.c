@@ -26,7 +26,7 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     if (given->base == 1.0) {
         return weiri_fail(WEIR_E_CHAIN, "base: 1 has no logarithm");
     }
-    return WEIR_OK;
+    return weiri_units_follow(plan, 0.0, "");
 }
 
 static void prepare(const void *settings, const weiri_unit_plan *plan, void *constants)

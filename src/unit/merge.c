@@ -4,7 +4,6 @@
  * dimension that counts the inputs). Values and dtype stay as they are; labels and physical units go with
  * them.
  */
-#include "kernel/kernel.h"
 #include "unit/join.h"
 
 #include <stdio.h>
@@ -349,19 +348,6 @@ copy_groups(unsigned char *to, size_t step, const unsigned char *from, size_t by
     }
 }
 
-/* Of all inputs, where they have the channels that are counted; else of the first. */
-static void count_missing(weiri_block *block, const void *rows, const weir_spec *in, size_t frames)
-{
-    const weiri_kernels *kernels = weiri_kernels_get();
-    size_t count = frames * (size_t)weir_spec_columns(in);
-    if ((in->dtype == WEIR_F32 && !kernels->finite_f32(rows, count)) ||
-        (in->dtype == WEIR_F64 && !kernels->finite_f64(rows, count))) {
-        weiri_block of = *block;
-        of.in = in;
-        weiri_count_missing(&of, rows, frames);
-    }
-}
-
 static void run_merge(weiri_block *block, const weiri_work *work)
 {
     const merge *m = block->constants;
@@ -379,8 +365,10 @@ static void run_merge(weiri_block *block, const weiri_work *work)
     for (uint32_t i = 0; i < m->inputs; i++) {
         copy_groups(to, step, work->in[i], bytes[i], groups);
         to += bytes[i];
-        if (i == 0 || !channels) {
-            count_missing(block, work->in[i], &in[i], work->consume);
+        if (i == 0 || !channels) { /* S5: of channels that the first input has */
+            weiri_block of = *block;
+            of.in = &in[i];
+            weiri_look_for_missing(&of, work->in[i], work->consume);
         }
     }
 }

@@ -16,9 +16,9 @@ typedef struct pow_constants {
 
 static weir_err plan(const void *settings, weiri_unit_plan *plan)
 {
-    (void)settings;
     plan->constant_bytes = sizeof(pow_constants);
-    return WEIR_OK;
+    double exponent = ((const pow_settings *)settings)->exponent;
+    return exponent == 1.0 ? WEIR_OK : weiri_units_follow(plan, exponent, "");
 }
 
 static void prepare(const void *settings, const weiri_unit_plan *plan, void *constants)

@@ -4,7 +4,6 @@
  * units go with them. Values and dtype stay as they are.
  */
 #include "dsp/selection.h"
-#include "kernel/kernel.h"
 #include "unit/unit.h"
 
 #include <string.h>
@@ -235,18 +234,6 @@ copy_entries(const slicer *s, unsigned char *to, const unsigned char *from, size
     }
 }
 
-/* Channels that are not selected count too: what came in damaged should show (S5). */
-static void count_missing(weiri_block *block, const void *rows, size_t frames)
-{
-    const weiri_kernels *kernels = weiri_kernels_get();
-    size_t count = frames * (size_t)weir_spec_columns(block->in);
-    weir_dtype dtype = block->in->dtype;
-    if ((dtype == WEIR_F32 && !kernels->finite_f32(rows, count)) ||
-        (dtype == WEIR_F64 && !kernels->finite_f64(rows, count))) {
-        weiri_count_missing(block, rows, frames);
-    }
-}
-
 static void run_slicer(weiri_block *block, const weiri_work *work)
 {
     const slicer *s = block->constants;
@@ -259,7 +246,8 @@ static void run_slicer(weiri_block *block, const weiri_work *work)
         from += (size_t)split.size * entry_bytes;
         to += (size_t)s->count * entry_bytes;
     }
-    count_missing(block, work->in[0], work->consume);
+    /* S5: also where they are not selected: damage should show */
+    weiri_look_for_missing(block, work->in[0], work->consume);
 }
 
 const weiri_unit_ops weiri_unit_slicer = {

@@ -6,6 +6,7 @@
 
 #include "kernel/kernel.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const weiri_unit_ops *const weiri_units[] = {
@@ -157,6 +158,80 @@ void weiri_count_missing(weiri_block *block, const void *rows, size_t frames)
             }
         }
     }
+}
+
+void weiri_look_for_missing(weiri_block *block, const void *rows, size_t frames)
+{
+    const weiri_kernels *kernels = weiri_kernels_get();
+    size_t count = frames * (size_t)weir_spec_columns(&block->in[0]);
+    weir_dtype dtype = block->in[0].dtype;
+    if ((dtype == WEIR_F32 && !kernels->finite_f32(rows, count)) ||
+        (dtype == WEIR_F64 && !kernels->finite_f64(rows, count))) {
+        weiri_count_missing(block, rows, frames);
+    }
+}
+
+/* unit^exponent x times. Of "uV^2" the exponents are multiplied; a product stands in brackets. */
+static void unit_text(const char *unit, double exponent, const char *times, char *text, size_t size)
+{
+    char power[40] = "";
+    double before = 1.0;
+    size_t base = strlen(unit);
+    if (exponent == 0.0 || strcmp(unit, "1") == 0) {
+        snprintf(text, size, "%s", times[0] != '\0' ? times : "1");
+        return;
+    }
+    if (unit[0] == '\0') { /* not known */
+        snprintf(text, size, "%s", "");
+        return;
+    }
+    const char *end = NULL, *at = strchr(unit, '^');
+    bool plain = strpbrk(unit, " */()") == NULL;
+    if (plain && at != NULL && weiri_number_read(at + 1, &end, &before) && *end == '\0') {
+        base = (size_t)(at - unit);
+    } else if (at != NULL) {
+        plain = false;
+    }
+    before = plain ? before : 1.0;
+    if (before * exponent != 1.0) {
+        weiri_number_write(before * exponent, power, sizeof power);
+    }
+    bool brackets = !plain && exponent != 1.0;
+    snprintf(text, size, "%s%.*s%s%s%s%s%s", brackets ? "(" : "", (int)base, unit,
+             brackets ? ")" : "", power[0] != '\0' ? "^" : "", power, times[0] != '\0' ? "*" : "",
+             times);
+}
+
+weir_err weiri_units_follow(weiri_unit_plan *plan, double exponent, const char *times)
+{
+    const weir_spec *in = plan->in;
+    int dim = weir_spec_dim(in, "ch");
+    if (dim <= 0 || (in->units == NULL && exponent != 0.0)) {
+        return WEIR_OK;
+    }
+    size_t count = (size_t)in->dims[dim].size;
+    const char **units = plan->memory.get(plan->memory.user, count * sizeof *units);
+    if (units == NULL) {
+        return WEIR_E_NOMEM;
+    }
+    const char *before = "";
+    for (size_t i = 0; i < count; i++) {
+        const char *unit = in->units == NULL || in->units[i] == NULL ? "" : in->units[i];
+        if (i > 0 && strcmp(unit, before) == 0) {
+            units[i] = units[i - 1]; /* one text for all channels, as a rule */
+            continue;
+        }
+        before = unit;
+        size_t size = strlen(unit) + strlen(times) + 48;
+        char *text = plan->memory.get(plan->memory.user, size);
+        if (text == NULL) {
+            return WEIR_E_NOMEM;
+        }
+        unit_text(unit, exponent, times, text, size);
+        units[i] = text;
+    }
+    plan->out.units = units;
+    return WEIR_OK;
 }
 
 weir_err weiri_axis_is_stream(const weir_spec *in, const char *axis)

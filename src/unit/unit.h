@@ -89,6 +89,7 @@ typedef struct weiri_block {
     const weir_spec *out;   /* of this block */
     uint64_t first_channel; /* of the step's input, in its dimension "ch" */
     uint64_t channels;      /* of this block; 1 where the input has no dimension "ch" */
+    uint64_t columns;       /* values of a frame of in[0] */
     void *const *state;     /* one pointer a field, 64-byte aligned */
     uint64_t *missing;      /* [channels]: samples that were not finite (S5) */
     uint64_t saturated;     /* integer outputs that were clipped */
@@ -197,6 +198,13 @@ weiri_split weiri_spec_channels(const weir_spec *spec);
 /* Adds the non-finite values of frames rows of in[0] to block->missing by channel. Slow: for frames that
  * are known not to be clean. */
 void weiri_count_missing(weiri_block *block, const void *rows, size_t frames);
+/* The same for frames that may be clean, and mostly are: for units that pass samples through. */
+void weiri_look_for_missing(weiri_block *block, const void *rows, size_t frames);
+
+/* Physical units follow the arithmetic (DESIGN 3): what plan->out has becomes a power of plan->in's, times `times`
+ * ("" = nothing): uV, 2 -> uV^2; uV, 1, s -> uV*s. Exponent 0 is a pure number, "1", known or not before. Where
+ * none is known none is made up. WEIR_E_NOMEM. */
+weir_err weiri_units_follow(weiri_unit_plan *plan, double exponent, const char *times);
 
 /* Fails unless the axis setting (NULL = not given) names the stream's dimension. */
 weir_err weiri_axis_is_stream(const weir_spec *in, const char *axis);

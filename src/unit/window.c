@@ -8,7 +8,6 @@
  * Frames are counted from the zeros that stand before the stream: frame g is in row g mod W of the ring, and
  * window m has the frames from m x shift on.
  */
-#include "kernel/kernel.h"
 #include "unit/unit.h"
 
 #include <math.h>
@@ -216,6 +215,7 @@ static weir_err plan_window(const void *settings, weiri_unit_plan *plan)
     int64_t offset = (int64_t)shift - (int64_t)frames + (int64_t)w.zeros;
     plan->skipped_frames = shift > frames ? shift - frames : 0;
     plan->due = (weiri_due){.p = shift, .q = 1, .offset = offset, .end = offset, .grain = 1};
+    plan->skipped_frames = shift > frames ? shift - frames : 0;
     plan->constant_bytes = sizeof w;
     return weiri_plan_field(plan, (weiri_field){.name = "ring",
                                                 .kind = 'f',
@@ -272,18 +272,6 @@ static void copy_in(const window *w,
     memcpy(ring, (const unsigned char *)in + first * row_bytes, (count - first) * row_bytes);
 }
 
-/* A missing sample passes through as it is (S5); it is counted as it comes, in however many windows it is. */
-static void count_missing(weiri_block *block, const void *rows, size_t frames)
-{
-    const weiri_kernels *kernels = weiri_kernels_get();
-    size_t count = frames * (size_t)weir_spec_columns(block->in);
-    bool finite = block->in->dtype == WEIR_F32 ? kernels->finite_f32(rows, count)
-                                               : kernels->finite_f64(rows, count);
-    if (!finite) {
-        weiri_count_missing(block, rows, frames);
-    }
-}
-
 /* A window is the part that came before this call, from the ring, and the part that comes with it. */
 static void run_window(weiri_block *block, const weiri_work *work)
 {
@@ -309,7 +297,8 @@ static void run_window(weiri_block *block, const weiri_work *work)
     if (keep > 0) {
         copy_in(w, ring, here + first, keep, row_bytes, rows + first * row_bytes);
     }
-    count_missing(block, rows, work->consume);
+    /* S5: once, in however many windows they are */
+    weiri_look_for_missing(block, rows, work->consume);
 }
 
 const weiri_unit_ops weiri_unit_window = {

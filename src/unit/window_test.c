@@ -23,6 +23,7 @@ check_window(const weir_spec *spec, size_t frames, size_t shift, bool padded, ui
     size_t total = 700, columns = (size_t)weir_spec_columns(spec);
     assert_int_equal(drive_open("window", spec, given, 3, &d), WEIR_OK);
     assert_true(d->plan.due.p == shift && d->plan.due.q == 1);
+    assert_int_equal(d->plan.skipped_frames, shift > frames ? shift - frames : 0);
     assert_int_equal(drive_settle(d, 0), frames - 1);
     unsigned char *data = drive_signal(spec, total, 1.0, 0.05, random);
     drive_output o = drive_cuts(d, data, total, random);

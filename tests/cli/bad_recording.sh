@@ -34,20 +34,21 @@ printf '9999' | dd of=signals.edf bs=1 seek=252 conv=notrunc 2>/dev/null
 try 4 signals.edf signals.edf
 grep -q "9999" err
 
-# Cut within a record that the header promises: refused. Where it promises none (-1: the recorder was
-# still writing), what is whole is read and the rest is named in a notice.
+# Cut within a record: what is whole is read and the rest is named in a notice, whether the header promises more or
+# says -1 (the recorder was still writing).
 bytes=$(wc -c <"$sample")
+frames() { grep -oE '"frames_in": [0-9]+' out | grep -oE '[0-9]+'; }
+status 0 "$WEIR" run c.yaml "$sample" --json
+whole=$(frames)
 head -c $((bytes - 100)) "$sample" >record.edf
-try 4 record.edf record.edf
 cp record.edf open.edf
 printf '%-8s' -1 | dd of=open.edf bs=1 seek=236 conv=notrunc 2>/dev/null
-status 0 "$WEIR" run c.yaml open.edf -o open.npy --json
-frames=$(grep -oE '"frames_in": [0-9]+' out | grep -oE '[0-9]+')
-status 0 "$WEIR" run c.yaml "$sample" --json
-whole=$(grep -oE '"frames_in": [0-9]+' out | grep -oE '[0-9]+')
-[ "$frames" -eq $((whole - 128)) ] || fail "$frames of $whole frames"
-status 0 "$WEIR" info open.edf --json
-tr -d ' \n' <out | grep -q '"notices":\[".*\]' || fail "no notice of what was lost"
+for file in record.edf open.edf; do
+    status 0 "$WEIR" run c.yaml $file -o open.npy --force --json
+    [ "$(frames)" -eq $((whole - 128)) ] || fail "$file: $(frames) of $whole frames"
+    status 0 "$WEIR" info $file --json
+    tr -d ' \n' <out | grep -q '"notices":\[".*\]' || fail "no notice of what was lost"
+done
 head -c 150 good.npy >data.npy # cut within the data: what is whole is read
 status 0 "$WEIR" run c.yaml data.npy --rate 100 --json
 grep -q "cut short: 2 of the 4 frames that the header states are whole" out || fail "no notice of the cut: $(cat out)"

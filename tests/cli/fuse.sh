@@ -13,8 +13,8 @@ for channels in 64 1024; do
 	done
 done
 status 0 "$WEIR" plan "$SPIKE" "$input"
-grep -q "1 common_reference .* fused" out
-grep -q "without an edge between" out
+grep -q "^2 butterworth .* fused " out
+grep -q "^fused: " out
 status 0 "$WEIR" plan "$SPIKE" "$input" --json
 [ "$(grep -c '"fused": true' out)" -ge 4 ]
 status 0 "$WEIR" plan "$SPIKE" "$input" --fuse off

@@ -22,7 +22,7 @@ for name in r.html p.svg t.trace; do
         case $name in
         r.html) limited 2 "$WEIR" run c.yaml "$signal" --report $name -q --force ;;
         p.svg) limited 2 "$WEIR" plot x.npy -o $name --force ;;
-        t.trace) limited 1 "$WEIR" trace record c.yaml "$signal" --tile none --message-frames 1 -o $name -q --force ;;
+        t.trace) limited 1 "$WEIR" trace record c.yaml "$signal" --untiled --message-frames 1 -o $name -q --force ;;
         esac
         [ ! -e $name.part ] || fail "$name.part is left"
         [ "$(cat $name 2>/dev/null)" = "$old" ] || fail "$name: something of it is left"

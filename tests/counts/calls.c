@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * calls.c: a call of each kernel of kernels.def, f32 and f64, as units call it; count.c sees to it that none
- * is left out. What comes out is not looked at here: src/kernel's tests do.
+ * calls.c: calls of the kernels of kernels.def whose instructions are counted, f32 and f64, as units call them;
+ * count.c names those that are not here. What comes out is not looked at here: src/kernel's tests do.
  */
 #include "tests/counts/calls.h"
 
@@ -59,6 +59,8 @@ BOTH(
         shifts[i] = (weiri_shift){.less = 0.25, .gain = 1, .clean = true};
     }(void)k(in, channels, out, frames < 64 ? frames : 64, channels, shifts))
 BOTH(median, out[0] = k(in, channels, tile->scratch))
+BOTH(medians_of_others, k(in, channels, tile->scratch, (weiri_shift *)(void *)tile->state))
+BOTH(shift_others, weiri_shift shift = {.less = 0.25, .below = 0.5}; k(in, out, channels, &shift))
 BOTH(sos, k(&sections, tile->state, in, channels, out, channels, frames, NULL))
 BOTH(ewma, k(&slow, tile->state, in, channels, out, channels, frames, NULL))
 BOTH(standardize, k(&slow, tile->state, in, channels, out, channels, frames, NULL))
@@ -83,7 +85,8 @@ BOTH(reduce_median, k(in, frames, channels, tile->scratch, tile->state))
 #define ROW(name) {#name "_f32", call_##name##_f32}, {#name "_f64", call_##name##_f64},
 const count_call count_calls[] = {
     ROW(finite) ROW(copy) ROW(abs) ROW(square) ROW(root) ROW(reciprocal) ROW(power) ROW(scale)
-        ROW(clip) ROW(linear) ROW(log) ROW(add) ROW(sum) ROW(sums) ROW(shift) ROW(median) ROW(sos)
-            ROW(ewma) ROW(standardize) ROW(reduce_sum) ROW(reduce_extreme) ROW(reduce_where)
-                ROW(reduce_spread) ROW(reduce_area) ROW(reduce_absent) ROW(reduce_median){0},
+        ROW(clip) ROW(linear) ROW(log) ROW(add) ROW(sum) ROW(sums) ROW(shift) ROW(median)
+            ROW(medians_of_others) ROW(shift_others) ROW(sos) ROW(ewma) ROW(standardize)
+                ROW(reduce_sum) ROW(reduce_extreme) ROW(reduce_where) ROW(reduce_spread)
+                    ROW(reduce_area) ROW(reduce_absent) ROW(reduce_median){0},
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * calls.h: each kernel of kernels.def, as count.c calls it.
+ * calls.h: kernels of kernels.def, as count.c calls them.
  */
 #ifndef WEIR_COUNTS_CALLS_H
 #define WEIR_COUNTS_CALLS_H

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Instructions of each kernel and of small pushes, counted by callgrind: none may grow by more than 5 % over
 # counts.txt, at each SIMD level that valgrind runs (it has AVX2, not AVX-512). The counts are of one compiler
-# and C library, named in that file; with others the test is skipped. `make counts` writes the file again.
+# and C library, named in that file; with others the test is skipped. `make counts` writes the file again. What
+# is new is named and is no error, so that a new unit or kernel needs no line here.
 set -eu
 build=$(dirname "$WEIR")
 count=$build/tests/count
@@ -37,6 +38,7 @@ for level in avx2 baseline; do
         cat "$work/log"
         exit 1 # what it says itself stands there too
     fi
+    [ "$level" != avx2 ] || grep '^not counted: ' "$work/log" || true
     [ "$(head -n 1 "$work/names")" = "level	$level" ] ||
         { echo "not counted: $level (this processor lacks it)"; continue; }
     n=0
@@ -79,7 +81,7 @@ grep -v '^#' "$table" | awk -F '\t' -v counts="$work/counts" '
     }
     END {
         for (key in here)
-            if (!(key in stated)) { print "not in counts.txt: " key; bad = 1 }
+            if (!(key in stated)) print "new, not in counts.txt: " key
         if (bad) print "Where it is meant to be so: make counts writes counts.txt again."
         exit bad
     }'

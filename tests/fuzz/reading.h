@@ -62,6 +62,8 @@ reading_path(const char *path, const char *format, double rate_hz, const uint8_t
     options.format = format;
     options.rate_hz = rate_hz;
     options.counts = choose[0] & 2;
+    options.one_rate = choose[0] & 4;
+    options.gap_tolerance_s = choose[0] & 8 ? 0.3 : options.gap_tolerance_s;
     options.channels = lists[choose[1] & 7];
     options.exclude = lists[choose[1] >> 3 & 7];
     options.start_s = starts[choose[2] & 3];

@@ -17,7 +17,7 @@ typedef struct row {
 } row;
 
 static const row table[] = {
-    {"edf/S001R01_utf8_mangled_64KiB.edf", "in record 3 of 61", NULL},
+    {"edf/S001R01_utf8_mangled_64KiB.edf", NULL, NULL},
     {"edf/bdfPlusC.bdf", NULL, NULL},
     {"edf/biosemi_MK2_speedmode4_2048Hz_40ch.bdf", NULL, NULL},
     {"edf/biosemi_MK2_speedmode9_16384Hz.bdf", NULL, NULL},

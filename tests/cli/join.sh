@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+# A unit after a split joins branches; what is not joined is an output of its own; errors name their place.
+. "$SOURCE/tests/cli/_lib.sh"
+input=synthetic:channels=3,rate=1000,seconds=2,seed=1
+echo '[scale: {scale: 2}]' >twice.yaml
+echo '[split: {a: [], b: []}, add]' >sum.yaml
+echo '[split: {raw: [], neg: [scale: {scale: -1}]}, difference: {inputs: [raw, neg]}]' >minus.yaml
+status 0 "$WEIR" run twice.yaml "$input" -o twice.npy -q
+for chain in sum minus; do
+    status 0 "$WEIR" run $chain.yaml "$input" -o $chain.npy -q --message-frames 7
+    cmp twice.npy $chain.npy || fail "$chain: not twice the input"
+done
+
+# A slow branch and a fast one: the difference to a low-passed copy, beside that copy.
+cat >slow.yaml <<'YAML'
+- split:
+    raw: []
+    slow: [butterworth: {order: 2, cutoff: 5 Hz}]
+    power: [pow: {exponent: 2}]
+- difference: {inputs: [raw, slow]}
+- clip: {min: -10, max: 10}
+YAML
+status 0 "$WEIR" run slow.yaml "$input" -o out.npy --json
+[ "$(ls out.*npy | tr '\n' ' ')" = "out.clip.npy out.power.npy " ] || fail "$(ls out.*)"
+cp out.clip.npy first.npy
+for how in "--tile 3 --threads 2" "--message-frames 1" "--fuse off"; do
+    # shellcheck disable=SC2086
+    status 0 "$WEIR" run slow.yaml "$input" -o out.npy -q --force $how
+    cmp first.npy out.clip.npy || fail "other bytes with $how"
+done
+status 0 "$WEIR" plan slow.yaml "$input"
+grep -q "difference" out
+
+# Inputs of different rates cannot be joined: found by the plan, at the unit's place.
+echo '[split: {a: [], b: [downsample: {factor: 2}]}, add]' >rates.yaml
+refused 3 "rates.yaml:1:48: add: its inputs have different rates: 1000 Hz and 500 Hz" \
+    "$WEIR" run rates.yaml "$input" -o clean/out.npy
+echo '[split: {a: [], b: []}, add: {inputs: [a, c]}]' >names.yaml
+refused 3 "names.yaml:1:43: add: inputs: found 'c'; branches of the split before it are allowed: a, b" \
+    "$WEIR" plan names.yaml "$input"
