@@ -51,7 +51,9 @@ enum {
     CLI_OPT_MARKDOWN,
     CLI_OPT_POLICY,
     CLI_OPT_DATASET,
-    CLI_OPT_UNIT
+    CLI_OPT_UNIT,
+    CLI_OPT_CHECKPOINT,
+    CLI_OPT_RESUME
 };
 
 /* ---- say.c: lines for a person --------------------------------------------------------------- */
@@ -197,6 +199,8 @@ typedef struct cli_job {
     weir_cache *untiled_cache; /* the cache that is recorded; NULL = the chain's */
     cli_write trace;
     bool force, quiet, json, planning; /* planning: nothing will be written */
+    const char *checkpoint_path;       /* NULL = none */
+    bool resume;
     cli_lengths *lengths;
     weir_chain *chain;
     weir_source *source;

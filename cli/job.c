@@ -27,11 +27,15 @@ static const struct argp_option chain_options[] = {
     {"tile", CLI_OPT_TILE, "FRAMES|auto", 0, "frames that go through the chain together", 1},
     {"fuse", CLI_OPT_FUSE, "on|off", 0,
      "whether neighbours go through a tile together; the result is the same", 1},
+    {"checkpoint", CLI_OPT_CHECKPOINT, "FILE", 0,
+     "file from which the run can go on after it was stopped; written each second, removed at the end", 1},
     {"json", CLI_OPT_JSON, 0, 0, "figures as JSON on standard output", 1},
     {0}};
 
 static const struct argp_option run_options[] = {
     {"report", CLI_OPT_REPORT, "FILE.html", 0, "write a page with plan and figures", 1},
+    {"resume", CLI_OPT_RESUME, 0, 0,
+     "go on from the file of --checkpoint; from the beginning where there is none yet", 1},
     {"quiet", 'q', 0, 0, "no plan, no progress, no summary", 1},
     {0}};
 
@@ -89,6 +93,10 @@ static error_t parse_chain(int key, char *text, struct argp_state *state)
     case CLI_OPT_FUSE:
         job->chain_options.fuse = read_switch(state, "--fuse", text);
         return 0;
+    case CLI_OPT_CHECKPOINT:
+        job->checkpoint_path = text;
+        job->chain_options.checkpoints = true;
+        return 0;
     case CLI_OPT_JSON:
         job->json = true;
         return 0;
@@ -110,6 +118,12 @@ static void check_job(struct argp_state *state, cli_job *job)
         argp_failure(state, 2, 0, "chain and recording cannot both come from standard input");
     if (to_stdout && job->json && !job->planning)
         argp_failure(state, 2, 0, "--json and -o - would both write to standard output");
+    if (job->resume && job->checkpoint_path == NULL)
+        argp_failure(state, 2, 0, "--resume needs --checkpoint FILE, from which it goes on");
+    if (job->checkpoint_path != NULL && job->output_path == NULL)
+        argp_failure(state, 2, 0, "--checkpoint needs -o OUTPUT: it says how far that is written");
+    if (job->checkpoint_path != NULL && *job->checkpoint_path == '\0')
+        argp_failure(state, 2, 0, "--checkpoint needs a name; found an empty one");
     /* --format is the format of whatever has no name */
     if (to_stdout && job->output_format == NULL) {
         job->output_format = job->input.recording.format;
@@ -130,6 +144,9 @@ static error_t parse_run(int key, char *text, struct argp_state *state)
         return 0;
     case CLI_OPT_REPORT:
         job->report_path = text;
+        return 0;
+    case CLI_OPT_RESUME:
+        job->resume = true;
         return 0;
     case 'q':
         job->quiet = true;
@@ -160,8 +177,8 @@ const struct argp run_argp = {
     "Exit status: 0 done, 1 our own fault, 2 usage, 3 bad chain, 4 bad recording, 5 does not fit, "
     "6 refused by a limit while running, 7 input or output failed, 130 interrupted. An output is "
     "written to NAME.part and gets its name when it is complete; after Ctrl-C it stays NAME.part, "
-    "whole as "
-    "far as it goes.",
+    "whole as far as it goes. With --checkpoint FILE a run that was stopped by anything goes on where its "
+    "output ends by the same command with --resume; the finished output is that of an uninterrupted run.",
     children,
     0,
     0};
@@ -254,6 +271,8 @@ static int check_files(const cli_job *job)
         cli_files_write(&files, job->report_path, "--report");
     if (job->trace_path != NULL)
         cli_files_write(&files, job->trace_path, "-o");
+    if (job->checkpoint_path != NULL)
+        cli_files_write(&files, job->checkpoint_path, "--checkpoint");
     int status = cli_files_check(&files);
     if (status == 0 && job->report_path != NULL)
         status = cli_write_check(job->report_path, job->force);
@@ -279,11 +298,16 @@ static int open_sinks(cli_job *job)
     options.cache = weir_chain_cache(job->chain);
     options.format = job->output_format;
     options.force = job->force || job->planning;
+    options.resume = job->resume;
     for (size_t i = 0; i < job->output_count; i++)
         job->output_files[i] = output_file(job, i);
     int status = check_files(job);
     if (status != 0)
         return status;
+    if (job->checkpoint_path != NULL && !job->resume && !job->planning &&
+        access(job->checkpoint_path, F_OK) == 0)
+        return cli_fail(2, "%s: is there already: --resume goes on from it; to start anew, remove it",
+                        job->checkpoint_path);
     for (size_t i = 0; i < job->output_count; i++) {
         err = weir_recording_create(job->output_files[i], &options, &job->sinks[i]);
         if (err != WEIR_OK)

@@ -411,7 +411,10 @@ weir_err weiri_checkpoint_begin(weir_chain *chain,
     }
     bool there = lstat(path, &status) == 0;
     if (!there) {
-        return weiri_checkpoint_write(chain, path, false);
+        err = weiri_checkpoint_write(chain, path, false);
+        return err != WEIR_OK && resume
+                   ? weiri_fail_prefix(err, "%s: there is no checkpoint; from the beginning: ", path)
+                   : err;
     }
     if (!resume) {
         return weiri_fail(WEIR_E_USAGE, "%s: is there already: resume goes on from it; to start anew, remove it",
