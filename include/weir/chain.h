@@ -75,10 +75,9 @@ typedef struct weir_source_ops {
     /* Optional (NULL: runs from it have no checkpoints): what the input is, and how it is read, as one line of
      * text, the same in every process as long as the input has not changed. WEIR_E_USAGE: a pipe. */
     weir_err (*identity)(weir_source *source, char *text, size_t size);
-    /* Optional (NULL: the chain reads and discards): after the start and before the first read: the next read
-     * delivers frame number `frames`, counted from 0 over all segments, with its segment and index.
-     * WEIR_E_RECORDING: there are fewer. */
-    weir_err (*seek)(weir_source *source, uint64_t frames);
+    /* Optional (NULL: all is read again): after the start and before the first read, goes to frame number `frames`,
+     * counted from 0 over all segments, or to an earlier one: says to which; what is between is read and dropped. */
+    weir_err (*seek)(weir_source *source, uint64_t frames, uint64_t *ret_frames);
 } weir_source_ops;
 
 struct weir_source {

@@ -79,9 +79,9 @@ static weir_err source_identity(weir_source *source, char *text, size_t size)
     return WEIR_OK;
 }
 
-static weir_err source_seek(weir_source *source, uint64_t frames)
+static weir_err source_seek(weir_source *source, uint64_t frames, uint64_t *ret_frames)
 {
-    ((memory_source *)source)->next = frames;
+    ((memory_source *)source)->next = *ret_frames = frames;
     return WEIR_OK;
 }
 

@@ -216,29 +216,26 @@ static void fill_report(run *at)
 
 /* ---- start and end --------------------------------------------------------------------------------- */
 
-/* Sources that cannot go to a frame deliver what lies before it, to nobody. */
+/* What a source cannot pass over it delivers, to nobody. */
 static weir_err seek(weir_chain *chain, uint64_t frames)
 {
     weir_source *source = chain->plan->source;
-    if (source->ops->ops_size > offsetof(weir_source_ops, seek) && source->ops->seek != NULL) {
-        return source->ops->seek(source, frames);
-    }
     void *rows = weiri_chain_memory(chain, chain->plan->tile_at);
-    uint64_t tile = chain->plan->shown.tile_frames;
-    for (uint64_t left = frames; left > 0;) {
-        weir_message message = {.frames = 0};
-        weir_err err =
-            source->ops->read(source, rows, (size_t)(left < tile ? left : tile), &message);
-        if (err == WEIR_OK && message.frames == 0) {
-            err = weiri_fail(WEIR_E_RECORDING, "the input ends after %llu of %llu frames",
-                             (unsigned long long)(frames - left), (unsigned long long)frames);
-        }
-        if (err != WEIR_OK) {
-            return err;
-        }
-        left -= message.frames < left ? message.frames : left;
+    uint64_t tile = chain->plan->shown.tile_frames, at = 0;
+    weir_err err = WEIR_OK;
+    if (source->ops->ops_size > offsetof(weir_source_ops, seek) && source->ops->seek != NULL) {
+        err = source->ops->seek(source, frames, &at);
     }
-    return WEIR_OK;
+    while (err == WEIR_OK && at < frames) {
+        weir_message message = {.frames = 0};
+        err = source->ops->read(source, rows, (size_t)(frames - at < tile ? frames - at : tile), &message);
+        if (err == WEIR_OK && message.frames == 0) {
+            err = weiri_fail(WEIR_E_RECORDING, "the input ends after %llu frames; %llu were read of it before",
+                             (unsigned long long)at, (unsigned long long)frames);
+        }
+        at += message.frames;
+    }
+    return err;
 }
 
 /* A checkpoint is there before the first file of an output is: what has no checkpoint is never ours. */

@@ -415,27 +415,37 @@ static weir_err source_identity(weir_source *source, char *text, size_t size)
     return err;
 }
 
-/* Every format can go forward: reading from --start does so too. */
-static weir_err source_seek(weir_source *source, uint64_t frames)
+/* Frames of the segment that was begun, the `number`-th that has any; WEIR_FRAMES_UNKNOWN: only reading it tells. */
+static uint64_t segment_length(const weiri_reader *reader, uint64_t number)
+{
+    if (number < reader->info.segment_count) {
+        return reader->info.segments[number].frames;
+    }
+    return reader->current.frames == WEIR_FRAMES_UNKNOWN ? WEIR_FRAMES_UNKNOWN : reader->left;
+}
+
+/* Within a segment every format can go forward: reading from --start does so too. */
+static weir_err source_seek(weir_source *source, uint64_t frames, uint64_t *ret_frames)
 {
     weiri_reader *reader = (weiri_reader *)source;
-    for (uint64_t left = frames; left > 0;) {
-        if (reader->ended) {
-            return weiri_fail(WEIR_E_RECORDING, "%s: has %llu frames, and %llu were read of it before",
-                              reader->path, (unsigned long long)(frames - left),
-                              (unsigned long long)frames);
+    uint64_t at = 0;
+    for (uint64_t number = 0; at < frames; number++) {
+        weir_err err = next_segment(reader);
+        if (err != WEIR_OK) {
+            return err;
         }
-        uint64_t now = reader->left < left ? reader->left : left;
+        uint64_t length = reader->ended ? 0 : segment_length(reader, number);
+        if (reader->ended || length == WEIR_FRAMES_UNKNOWN) {
+            break;
+        }
+        uint64_t now = length < frames - at ? length : frames - at;
+        at += now;
         reader->index += now;
-        reader->left -= reader->left == WEIR_FRAMES_UNKNOWN ? 0 : now;
-        left -= now;
-        if (reader->left == 0) {
-            weir_err err = next_segment(reader);
-            if (err != WEIR_OK) {
-                return err;
-            }
-        }
+        reader->left = now == length                         ? 0
+                       : reader->left == WEIR_FRAMES_UNKNOWN ? reader->left
+                                                             : reader->left - now;
     }
+    *ret_frames = at;
     return WEIR_OK;
 }
 
