@@ -151,7 +151,7 @@ typedef struct cli_lengths {
     size_t at, filled;
     uint64_t line;
     uint64_t sum; /* of one pass */
-    bool failed;                  /* a line was said about it */
+    bool failed;  /* a line was said about it */
     char buffer[4096];
 } cli_lengths;
 /* Opens it and goes through it once: 0, or the exit status after a line was said. */
@@ -195,7 +195,7 @@ typedef struct cli_job {
     weir_chain_options chain_options;
     const char *output_format;
     const char *report_path;
-    const char *trace_path; /* a cache's allocations and frees are recorded there; NULL = not */
+    const char *trace_path;    /* a cache's allocations and frees are recorded there; NULL = not */
     weir_cache *untiled_cache; /* the cache that is recorded; NULL = the chain's */
     cli_write trace;
     bool force, quiet, json, planning; /* planning: nothing will be written */

@@ -28,14 +28,14 @@ static const struct argp_option chain_options[] = {
     {"fuse", CLI_OPT_FUSE, "on|off", 0,
      "whether neighbours go through a tile together; the result is the same", 1},
     {"checkpoint", CLI_OPT_CHECKPOINT, "FILE", 0,
-     "file from which the run can go on after it was stopped; written each second, removed at the end", 1},
+     "file from which a stopped run can continue; written each second, removed at the end", 1},
     {"json", CLI_OPT_JSON, 0, 0, "figures as JSON on standard output", 1},
     {0}};
 
 static const struct argp_option run_options[] = {
     {"report", CLI_OPT_REPORT, "FILE.html", 0, "write a page with plan and figures", 1},
     {"resume", CLI_OPT_RESUME, 0, 0,
-     "go on from the file of --checkpoint; from the beginning where there is none yet", 1},
+     "continue from the file of --checkpoint; start from the beginning where there is none yet", 1},
     {"quiet", 'q', 0, 0, "no plan, no progress, no summary", 1},
     {0}};
 
@@ -119,9 +119,9 @@ static void check_job(struct argp_state *state, cli_job *job)
     if (to_stdout && job->json && !job->planning)
         argp_failure(state, 2, 0, "--json and -o - would both write to standard output");
     if (job->resume && job->checkpoint_path == NULL)
-        argp_failure(state, 2, 0, "--resume needs --checkpoint FILE, from which it goes on");
+        argp_failure(state, 2, 0, "--resume needs --checkpoint FILE");
     if (job->checkpoint_path != NULL && job->output_path == NULL)
-        argp_failure(state, 2, 0, "--checkpoint needs -o OUTPUT: it says how far that is written");
+        argp_failure(state, 2, 0, "--checkpoint needs -o OUTPUT");
     if (job->checkpoint_path != NULL && *job->checkpoint_path == '\0')
         argp_failure(state, 2, 0, "--checkpoint needs a name; found an empty one");
     /* --format is the format of whatever has no name */
@@ -177,8 +177,9 @@ const struct argp run_argp = {
     "Exit status: 0 done, 1 our own fault, 2 usage, 3 bad chain, 4 bad recording, 5 does not fit, "
     "6 refused by a limit while running, 7 input or output failed, 130 interrupted. An output is "
     "written to NAME.part and gets its name when it is complete; after Ctrl-C it stays NAME.part, "
-    "whole as far as it goes. With --checkpoint FILE a run that was stopped by anything goes on where its "
-    "output ends by the same command with --resume; the finished output is that of an uninterrupted run.",
+    "whole as far as it goes. With --checkpoint FILE a stopped run (Ctrl-C, crash, kill -9, power "
+    "cut) continues "
+    "by the same command with --resume; the finished output equals that of an uninterrupted run.",
     children,
     0,
     0};
@@ -306,8 +307,9 @@ static int open_sinks(cli_job *job)
         return status;
     if (job->checkpoint_path != NULL && !job->resume && !job->planning &&
         access(job->checkpoint_path, F_OK) == 0)
-        return cli_fail(2, "%s: is there already: --resume goes on from it; to start anew, remove it",
-                        job->checkpoint_path);
+        return cli_fail(
+            2, "%s: already exists: use --resume to go on from it, or remove it to start anew",
+            job->checkpoint_path);
     for (size_t i = 0; i < job->output_count; i++) {
         err = weir_recording_create(job->output_files[i], &options, &job->sinks[i]);
         if (err != WEIR_OK)

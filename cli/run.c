@@ -44,10 +44,9 @@ static int fail_run(cli_job *job, weir_err err, const weir_run_report *report)
     uint64_t frames = report->frames_in;
     bool refused = job->resume && frames == report->resumed_frames;
     char count[CLI_FIGURE];
-    char *what = frames > 0 && !refused
-                     ? cli_text("%s; stopped after frame %s of the input", detail,
-                                cli_count(frames, count, sizeof count))
-                     : cli_text("%s", detail);
+    char *what = frames > 0 && !refused ? cli_text("%s; stopped after frame %s of the input",
+                                                   detail, cli_count(frames, count, sizeof count))
+                                        : cli_text("%s", detail);
     cli_job_stop(job);
     bool first = true;
     for (size_t i = 0; i < job->output_count && !refused; i++) {
@@ -60,7 +59,7 @@ static int fail_run(cli_job *job, weir_err err, const weir_run_report *report)
         first = false;
     }
     if (!first && job->checkpoint_path != NULL && access(job->checkpoint_path, F_OK) == 0) {
-        char *more = cli_text("%s; the same command with --resume goes on from there", what);
+        char *more = cli_text("%s; the same command with --resume continues", what);
         free(what);
         what = more;
     }
@@ -104,7 +103,7 @@ static int run(cli_job *job)
         putc('\n', stderr);
     }
     if (job->resume && access(job->checkpoint_path, F_OK) != 0 && !job->quiet && !job->json)
-        fprintf(stderr, "weir: %s: there is no checkpoint yet; the run starts from the beginning\n",
+        fprintf(stderr, "weir: %s: no checkpoint yet; starting from the beginning\n",
                 job->checkpoint_path);
     run_state state = {.job = job, .lengths = job->lengths};
     weir_run_options options = {.options_size = sizeof options,

@@ -90,11 +90,11 @@ void cli_summary_print(const cli_job *job, const cli_result *result, FILE *file)
     const weir_source_info *info = weir_source_info_get(job->source);
     char a[CLI_FIGURE], b[CLI_FIGURE], c[CLI_FIGURE];
     double rate = info->spec.rate_hz;
-    fprintf(file, "%s%s%s: %s of recording in %s, %s real time\n", cli_bold(file),
-            result->err == WEIR_OK ? "done" : "interrupted", cli_plain(file),
-            cli_duration(cli_seconds(report->frames_in - report->resumed_frames, rate), a, sizeof a),
-            cli_duration(report->seconds, b, sizeof b),
-            cli_times(report->x_real_time, c, sizeof c));
+    fprintf(
+        file, "%s%s%s: %s of recording in %s, %s real time\n", cli_bold(file),
+        result->err == WEIR_OK ? "done" : "interrupted", cli_plain(file),
+        cli_duration(cli_seconds(report->frames_in - report->resumed_frames, rate), a, sizeof a),
+        cli_duration(report->seconds, b, sizeof b), cli_times(report->x_real_time, c, sizeof c));
     fprintf(file, "  frames       %s in, ", cli_count(report->frames_in, a, sizeof a));
     fprintf(file, "%s out\n", cli_count(report->frames_out, a, sizeof a));
     if (report->resumed)
@@ -123,7 +123,7 @@ void cli_summary_print(const cli_job *job, const cli_result *result, FILE *file)
     if (result->err != WEIR_OK && job->checkpoint_path != NULL) {
         fputs("  checkpoint   ", file);
         cli_put_clean(file, job->checkpoint_path);
-        fputs(": the same command with --resume goes on from there\n", file);
+        fputs(": the same command with --resume continues\n", file);
     }
     if (job->report_path != NULL) {
         fputs("  report       ", file);

@@ -22,9 +22,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAGIC         UINT64_C(0x3174706b63726977) /* "wirckpt1" */
-#define SCHEME        1u
-#define BUFFER_BYTES  4096
+#define MAGIC          UINT64_C(0x3174706b63726977) /* "wirckpt1" */
+#define SCHEME         1u
+#define BUFFER_BYTES   4096
 #define IDENTITY_BYTES 400
 
 struct weir_checkpoint {
@@ -103,7 +103,7 @@ weir_err weir_checkpoint_get(weir_checkpoint *c, void *to, size_t bytes)
     unsigned char *next = to;
     while (bytes > 0) {
         if (c->at == c->used && c->left == 0) {
-            return weiri_fail(WEIR_E_USAGE, "the checkpoint has fewer bytes than this output needs");
+            return weiri_fail(WEIR_E_USAGE, "damaged: an output's position is cut short");
         }
         weir_err err = c->at == c->used ? fill(c) : WEIR_OK;
         if (err != WEIR_OK) {
@@ -155,7 +155,8 @@ static weir_err may_replace(const char *name)
     }
     return got == 0 || (got > 0 && (magic == MAGIC || magic == 0))
                ? WEIR_OK
-               : weiri_fail(WEIR_E_USAGE, "%s: is no checkpoint; a checkpoint needs another name", name);
+               : weiri_fail(WEIR_E_USAGE, "%s: exists and is not a checkpoint; choose another name",
+                            name);
 }
 
 /* ---- what run it is of ---------------------------------------------------------------------------- */
@@ -172,9 +173,9 @@ static weir_err identity_of(const weir_chain *chain, head *ret_head)
         h.outputs = weiri_hash_text(h.outputs, chain->plan->exits[i].name);
         h.outputs = weiri_hash(h.outputs, &written, sizeof written);
     }
-    if (source->ops->ops_size <= offsetof(weir_source_ops, identity) || source->ops->identity == NULL) {
-        return weiri_fail(WEIR_E_USAGE, "a source of type %s does not state what it is; runs from it have no "
-                                        "checkpoints",
+    if (source->ops->ops_size <= offsetof(weir_source_ops, identity) ||
+        source->ops->identity == NULL) {
+        return weiri_fail(WEIR_E_USAGE, "a source of type %s has no identity; checkpoints need one",
                           source->ops->name);
     }
     weir_err err = source->ops->identity(source, h.input, sizeof h.input);
@@ -188,17 +189,18 @@ static weir_err check_head(head *found, const head *ours)
     found->version[sizeof found->version - 1] = found->input[sizeof found->input - 1] = '\0';
     if (found->scheme != SCHEME || found->head_bytes != sizeof *found ||
         strcmp(found->version, ours->version) != 0) {
-        return weiri_fail(WEIR_E_USAGE, "was written by weir %s; this is %s", found->version, ours->version);
+        return weiri_fail(WEIR_E_USAGE, "written by weir %s; this is weir %s", found->version,
+                          ours->version);
     }
     if (strcmp(found->input, ours->input) != 0) {
-        return weiri_fail(WEIR_E_USAGE, "the input, or how it is read, has changed: it was %s; it is %s",
+        return weiri_fail(WEIR_E_USAGE, "the input or its options have changed: was %s; is %s",
                           found->input, ours->input);
     }
     if (found->text != ours->text) {
-        return weiri_fail(WEIR_E_USAGE, "the chain has changed since: its text differs");
+        return weiri_fail(WEIR_E_USAGE, "the chain file has changed");
     }
     if (found->outputs != ours->outputs) {
-        return weiri_fail(WEIR_E_USAGE, "the outputs have changed since: other names, or another number");
+        return weiri_fail(WEIR_E_USAGE, "the outputs have changed: other names or another number");
     }
     return WEIR_OK;
 }
@@ -223,12 +225,11 @@ static weir_err check_sinks(const weir_chain *chain)
         const weir_sink *sink = sink_at(chain, i);
         count += sink != NULL;
         if (sink != NULL && !can_resume(sink)) {
-            return weiri_fail(WEIR_E_USAGE, "output %s: a sink of type %s cannot be resumed",
+            return weiri_fail(WEIR_E_USAGE, "output %s: sinks of type %s cannot be resumed",
                               chain->plan->exits[i].name, sink->ops->name);
         }
     }
-    return count > 0 ? WEIR_OK
-                     : weiri_fail(WEIR_E_USAGE, "a checkpoint is of outputs, and none is written");
+    return count > 0 ? WEIR_OK : weiri_fail(WEIR_E_USAGE, "a checkpoint needs an output");
 }
 
 static weir_err positions(const weir_chain *chain, weir_checkpoint *c, bool last)
@@ -324,7 +325,7 @@ void weiri_checkpoint_remove(const char *path)
 
 static weir_err damaged(const char *how)
 {
-    return weiri_fail(WEIR_E_USAGE, "is damaged: %s", how);
+    return weiri_fail(WEIR_E_USAGE, "damaged: %s", how);
 }
 
 static weir_err open_checked(weir_checkpoint *c)
@@ -332,13 +333,13 @@ static weir_err open_checked(weir_checkpoint *c)
     struct stat status;
     uint64_t checksum = 0, magic = 0;
     if (fstat(c->fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-        return weiri_fail(WEIR_E_USAGE, "is no file");
+        return weiri_fail(WEIR_E_USAGE, "not a regular file");
     }
     if (status.st_size < (off_t)(sizeof(head) + sizeof checksum)) {
-        return damaged("it is too short");
+        return damaged("too short");
     }
     if (pread(c->fd, &magic, sizeof magic, 0) != sizeof magic || magic != MAGIC) {
-        return weiri_fail(WEIR_E_USAGE, "is no checkpoint");
+        return weiri_fail(WEIR_E_USAGE, "not a checkpoint");
     }
     uint64_t bytes = (uint64_t)status.st_size - sizeof checksum;
     c->checksum = MAGIC;
@@ -371,9 +372,11 @@ read_all(weir_chain *chain, weir_checkpoint *c, const head *ours, weiri_checkpoi
         err = check_head(&found, ours);
     }
     if (err == WEIR_OK && found.state_bytes > chain->plan->checkpoint_bytes) {
-        err = weiri_fail(WEIR_E_USAGE, "was saved by another chain: its state has %llu bytes, at most %llu fit",
-                         (unsigned long long)found.state_bytes,
-                         (unsigned long long)chain->plan->checkpoint_bytes);
+        err = weiri_fail(
+            WEIR_E_USAGE,
+            "the chain has changed: the saved state has %llu bytes, at most %llu are possible",
+            (unsigned long long)found.state_bytes,
+            (unsigned long long)chain->plan->checkpoint_bytes);
     }
     if (err == WEIR_OK) {
         err = weir_checkpoint_get(c, state, (size_t)found.state_bytes);
@@ -400,7 +403,9 @@ weir_err weiri_checkpoint_begin(weir_chain *chain,
     head ours;
     struct stat status;
     if (!chain->options.checkpoints) {
-        return weiri_fail(WEIR_E_USAGE, "%s: the chain was planned without checkpoints", path);
+        return weiri_fail(
+            WEIR_E_USAGE,
+            "%s: the chain was planned without checkpoints (weir_chain_options.checkpoints)", path);
     }
     weir_err err = check_sinks(chain);
     if (err == WEIR_OK) {
@@ -412,12 +417,15 @@ weir_err weiri_checkpoint_begin(weir_chain *chain,
     bool there = lstat(path, &status) == 0;
     if (!there) {
         err = weiri_checkpoint_write(chain, path, false);
-        return err != WEIR_OK && resume
-                   ? weiri_fail_prefix(err, "%s: there is no checkpoint; from the beginning: ", path)
-                   : err;
+        return err != WEIR_OK && resume ? weiri_fail_prefix(err,
+                                                            "%s: no checkpoint is there, and the "
+                                                            "run cannot start from the beginning: ",
+                                                            path)
+                                        : err;
     }
     if (!resume) {
-        return weiri_fail(WEIR_E_USAGE, "%s: is there already: resume goes on from it; to start anew, remove it",
+        return weiri_fail(WEIR_E_USAGE,
+                          "%s: already exists: resume continues from it; remove it to start anew",
                           path);
     }
     weir_checkpoint c = {.fd = open(path, O_RDONLY | O_CLOEXEC), .name = path};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Checkpoints of a run from and to memory: what sources and sinks of other people need to state, that the plan has
+ * Checkpoints of a run from and to memory (S10): what sources and sinks of other people need to state, that the plan has
  * the bytes, that a full disk keeps the former checkpoint, and that a source that cannot go to a frame is read up
  * to it. Files and kills: tests/fault/resume_test.c.
  */
@@ -110,8 +110,11 @@ static weir_err sink_plan(weir_sink *sink, const weir_spec *spec, uint64_t *ret_
     return WEIR_OK;
 }
 
-static weir_err sink_start(weir_sink *sink, const weir_spec *spec, const weir_source_info *source,
-                           const char *chain, void *memory)
+static weir_err sink_start(weir_sink *sink,
+                           const weir_spec *spec,
+                           const weir_source_info *source,
+                           const char *chain,
+                           void *memory)
 {
     (void)sink;
     (void)spec;
@@ -352,7 +355,8 @@ static void full_disk(void **state)
     b->stop_at = 1500;
     b->full_disk = true;
     signal(SIGXFSZ, SIG_IGN);
-    assert_fails(run(b, true, &report), WEIR_E_IO, "job.ckpt.part: cannot be written: File too large");
+    assert_fails(run(b, true, &report), WEIR_E_IO,
+                 "job.ckpt.part: cannot be written: File too large");
     limit_files(RLIM_INFINITY);
     file = fopen(path(), "rb");
     assert_int_equal(fread(after, 1, sizeof after, file), bytes);
@@ -407,12 +411,12 @@ static void what_is_refused(void **state)
     stopped->stop_at = 700;
     assert_int_equal(run(stopped, false, &report), WEIR_E_INTERRUPTED);
     plan(j, "a");
-    assert_fails(refused(j, false), WEIR_E_USAGE, "job.ckpt: is there already");
+    assert_fails(refused(j, false), WEIR_E_USAGE, "job.ckpt: already exists");
     plan(j = job_new(64, 1), "b");
-    assert_fails(refused(j, true), WEIR_E_USAGE, "the chain has changed since");
+    assert_fails(refused(j, true), WEIR_E_USAGE, "the chain file has changed");
     (j = job_new(64, 1))->source.identity = "another";
     plan(j, "a");
-    assert_fails(refused(j, true), WEIR_E_USAGE, "it was an input; it is another");
+    assert_fails(refused(j, true), WEIR_E_USAGE, "was an input; is another");
     plan(j = job_new(64, 1), "a");
     weir_value value = weir_text("cutoff", "90 Hz"); /* a live setting: the saved one is restored */
     assert_ok(weir_chain_set(j->chain, 0, &value));
@@ -430,11 +434,11 @@ static void what_is_refused(void **state)
     assert_fails(refused(j, false), WEIR_E_USAGE, "planned without checkpoints");
     source_ops.identity = NULL;
     plan(j = job_new(64, 1), "a");
-    assert_fails(refused(j, false), WEIR_E_USAGE, "a source of type memory does not state what it is");
+    assert_fails(refused(j, false), WEIR_E_USAGE, "a source of type memory has no identity");
     source_ops.identity = source_identity;
     sink_ops.position = NULL;
     plan(j = job_new(64, 1), "a");
-    assert_fails(refused(j, false), WEIR_E_USAGE, "a sink of type memory cannot be resumed");
+    assert_fails(refused(j, false), WEIR_E_USAGE, "sinks of type memory cannot be resumed");
     sink_ops.position = sink_position;
     assert_int_not_equal(access(path(), F_OK), 0);
 }
@@ -443,8 +447,10 @@ int main(void)
 {
     (void)own_path("");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_tiles_and_threads), cmocka_unit_test(without_seek),
-        cmocka_unit_test(full_disk),               cmocka_unit_test(is_planned),
+        cmocka_unit_test(other_tiles_and_threads),
+        cmocka_unit_test(without_seek),
+        cmocka_unit_test(full_disk),
+        cmocka_unit_test(is_planned),
         cmocka_unit_test(what_is_refused),
     };
     return cmocka_run_group_tests_name("checkpoint", tests, NULL, own_folder_remove);

@@ -228,9 +228,11 @@ static weir_err seek(weir_chain *chain, uint64_t frames)
     }
     while (err == WEIR_OK && at < frames) {
         weir_message message = {.frames = 0};
-        err = source->ops->read(source, rows, (size_t)(frames - at < tile ? frames - at : tile), &message);
+        err = source->ops->read(source, rows, (size_t)(frames - at < tile ? frames - at : tile),
+                                &message);
         if (err == WEIR_OK && message.frames == 0) {
-            err = weiri_fail(WEIR_E_RECORDING, "the input ends after %llu frames; %llu were read of it before",
+            err = weiri_fail(WEIR_E_RECORDING,
+                             "the input ends after %llu frames; %llu were read before",
                              (unsigned long long)at, (unsigned long long)frames);
         }
         at += message.frames;

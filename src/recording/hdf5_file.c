@@ -261,7 +261,7 @@ weir_err weiri_hdf5_open(weiri_hdf5 *h)
     h->file = H5I_INVALID_HID;
     hid_t access = access_of(h);
     if (access >= 0) {
-        h->file = h->fd < 0      ? H5Fopen("weir", H5F_ACC_RDONLY, access)
+        h->file = h->fd < 0    ? H5Fopen("weir", H5F_ACC_RDONLY, access)
                   : h->goes_on ? H5Fopen("weir", H5F_ACC_RDWR, access)
                                : H5Fcreate("weir", H5F_ACC_TRUNC, H5P_DEFAULT, access);
     }

@@ -29,7 +29,8 @@ typedef struct weiri_hdf5_held {
 
 typedef struct weiri_hdf5_order {
     bool holding;
-    bool durable; /* with checkpoints: held back until the checkpoint that has it is durable, and always */
+    bool
+        durable; /* with checkpoints: held back until the checkpoint that has it is durable, and always */
     size_t count, used;
     weiri_hdf5_held list[WEIRI_HDF5_HELD];
     unsigned char bytes[WEIRI_HDF5_HELD_BYTES];

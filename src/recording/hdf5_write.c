@@ -506,8 +506,10 @@ static weir_err resume(weiri_writer *writer, weir_checkpoint *checkpoint)
             size_t now = left < sizeof some ? left : sizeof some;
             err = weir_checkpoint_get(checkpoint, some, now);
             off_t at = (off_t)(held.at + (held.bytes - left));
-            if (err == WEIR_OK && writer->fd >= 0 && pwrite(writer->fd, some, now, at) != (ssize_t)now) {
-                err = weiri_fail(WEIR_E_IO, "%s: cannot be written: %s", writer->part, strerror(errno));
+            if (err == WEIR_OK && writer->fd >= 0 &&
+                pwrite(writer->fd, some, now, at) != (ssize_t)now) {
+                err = weiri_fail(WEIR_E_IO, "%s: cannot be written: %s", writer->part,
+                                 strerror(errno));
             }
             left -= now;
         }
@@ -545,8 +547,8 @@ static weir_err reopen(weiri_writer *writer)
     weir_err err = weiri_hdf5_open(&out->h);
     out->h.goes_on = false;
     out->open = err == WEIR_OK;
-    if (err == WEIR_OK && (out->h.end != writer->put_bytes ||
-                           !open_datasets(out, &writer->spec, writer->rows))) {
+    if (err == WEIR_OK &&
+        (out->h.end != writer->put_bytes || !open_datasets(out, &writer->spec, writer->rows))) {
         err = weiri_hdf5_fail(&out->h, WEIR_E_IO, "is not as it was");
     }
     weiri_hdf5_leave(&out->h);

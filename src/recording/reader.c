@@ -387,7 +387,8 @@ static weir_err source_identity(weir_source *source, char *text, size_t size)
 {
     weiri_reader *reader = (weiri_reader *)source;
     const weir_source_info *info = &reader->info;
-    uint64_t how = weiri_hash(reader->asked, info->segments, info->segment_count * sizeof(weir_segment));
+    uint64_t how =
+        weiri_hash(reader->asked, info->segments, info->segment_count * sizeof(weir_segment));
     how = weiri_hash(how, &info->segments_left_out, sizeof info->segments_left_out);
     how = weiri_hash(how, &info->frames, sizeof info->frames);
     if (reader->input.fd < 0) {
@@ -399,7 +400,8 @@ static weir_err source_identity(weir_source *source, char *text, size_t size)
     size_t count = 0;
     struct stat status;
     if (reader->input.pipe) {
-        return weiri_fail(WEIR_E_USAGE, "%s: a pipe cannot be gone back in; a checkpoint needs a file",
+        return weiri_fail(WEIR_E_USAGE,
+                          "%s: a pipe cannot be read again; a checkpoint needs a file",
                           reader->input.name);
     }
     weir_err err = weiri_input_read(&reader->input, 0, first, sizeof first, 1, &count);
@@ -407,7 +409,8 @@ static weir_err source_identity(weir_source *source, char *text, size_t size)
         err = weiri_fail(WEIR_E_IO, "%s: %s", reader->input.name, strerror(errno));
     }
     if (err == WEIR_OK) {
-        snprintf(text, size, "%s of %lld bytes changed at %lld.%09ld s, first bytes %016llx, read as %016llx",
+        snprintf(text, size,
+                 "%s of %lld bytes changed at %lld.%09ld s, first bytes %016llx, read as %016llx",
                  info->format, (long long)status.st_size, (long long)status.st_mtim.tv_sec,
                  status.st_mtim.tv_nsec, (unsigned long long)weiri_hash(1, first, count),
                  (unsigned long long)how);

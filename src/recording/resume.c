@@ -23,7 +23,8 @@
 typedef struct position {
     char name[NAME_BYTES]; /* without its folder, which may be moved */
     uint64_t started;      /* 0: no part was made yet */
-    uint64_t complete, inode, bytes, tail; /* of the part: where it ends, hash of the last bytes before */
+    uint64_t complete, inode, bytes,
+        tail; /* of the part: where it ends, hash of the last bytes before */
     uint64_t rows, spans_before, span_count, side_head_bytes, segment;
     int64_t next_index;
     double first_start_s;
@@ -43,9 +44,9 @@ static weir_err tail_of(const weiri_writer *writer, uint64_t bytes, uint64_t *re
     uint64_t rows = bytes > WEIRI_HEAD_BYTES ? bytes - WEIRI_HEAD_BYTES : 0;
     size_t count = rows < sizeof last ? (size_t)rows : sizeof last, got = 0;
     while (writer->format->encoding == NULL || writer->format->encoding->position == NULL) {
-        ssize_t now = got == count
-                          ? 0
-                          : pread(writer->fd, last + got, count - got, (off_t)(bytes - count + got));
+        ssize_t now =
+            got == count ? 0
+                         : pread(writer->fd, last + got, count - got, (off_t)(bytes - count + got));
         if (now < 0) {
             return weiri_fail(WEIR_E_IO, "%s: cannot be read: %s", writer->part, strerror(errno));
         }
@@ -87,8 +88,8 @@ weir_err weiri_writer_position(weir_sink *sink, weir_checkpoint *checkpoint, boo
     const weiri_encoding *encoding = writer->format->encoding;
     position p = {.started = 0};
     if (writer->pipe) {
-        return weiri_fail(WEIR_E_USAGE, "%s: what is written to a pipe or a device cannot be taken back; a "
-                                        "checkpoint needs a file",
+        return weiri_fail(WEIR_E_USAGE,
+                          "%s: a pipe or device cannot be cut back; a checkpoint needs a file",
                           writer->path);
     }
     if (strlen(name_of(writer)) >= sizeof p.name) {
@@ -109,7 +110,8 @@ weir_err weiri_writer_position(weir_sink *sink, weir_checkpoint *checkpoint, boo
         err = weir_checkpoint_put(checkpoint, &p, sizeof p);
     }
     if (err == WEIR_OK) {
-        err = weir_checkpoint_put(checkpoint, writer->spans, writer->span_count * sizeof *writer->spans);
+        err = weir_checkpoint_put(checkpoint, writer->spans,
+                                  writer->span_count * sizeof *writer->spans);
     }
     if (err == WEIR_OK && p.started && encoding != NULL && encoding->position != NULL) {
         err = encoding->position(writer, checkpoint);
@@ -134,8 +136,9 @@ static weir_err open_part(const char *name, int *ret_fd)
 {
     int fd = open(name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) {
-        return weiri_fail(errno == ENOENT ? WEIR_E_USAGE : WEIR_E_IO, "%s, which it goes on with, %s%s", name,
-                          errno == ENOENT ? "is not there" : "cannot be opened: ",
+        return weiri_fail(errno == ENOENT ? WEIR_E_USAGE : WEIR_E_IO, "%s%s%s", name,
+                          errno == ENOENT ? " is missing; the run continues it"
+                                          : ": cannot be opened: ",
                           errno == ENOENT ? "" : strerror(errno));
     }
     if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
@@ -154,12 +157,14 @@ static weir_err cut_back(weiri_writer *writer, const position *p)
         return weiri_fail(WEIR_E_IO, "%s: %s", writer->part, strerror(errno));
     }
     if ((uint64_t)status.st_size < p->bytes) {
-        return weiri_fail(WEIR_E_USAGE, "%s has %llu bytes, and had %llu: it was cut or replaced", writer->part,
-                          (unsigned long long)status.st_size, (unsigned long long)p->bytes);
+        return weiri_fail(
+            WEIR_E_USAGE, "%s has %llu bytes, the checkpoint needs %llu: it was cut or replaced",
+            writer->part, (unsigned long long)status.st_size, (unsigned long long)p->bytes);
     }
     weir_err err = tail_of(writer, p->bytes, &tail);
     if (err == WEIR_OK && tail != p->tail) {
-        err = weiri_fail(WEIR_E_USAGE, "%s has other rows before byte %llu: it was changed or replaced",
+        err = weiri_fail(WEIR_E_USAGE,
+                         "%s has other rows before byte %llu: it was changed or replaced",
                          writer->part, (unsigned long long)p->bytes);
     }
     if (err == WEIR_OK && (ftruncate(writer->fd, (off_t)p->bytes) != 0 ||
@@ -180,7 +185,8 @@ static bool has_its_name(const weiri_writer *writer, const position *p)
 static weir_err take_back_side(const weiri_writer *writer, const position *p)
 {
     struct stat status;
-    bool named = p->complete && lstat(writer->side_part, &status) != 0 && lstat(writer->side, &status) == 0;
+    bool named =
+        p->complete && lstat(writer->side_part, &status) != 0 && lstat(writer->side, &status) == 0;
     return !named || rename(writer->side, writer->side_part) == 0
                ? WEIR_OK
                : weiri_fail(WEIR_E_IO, "%s: cannot be renamed: %s", writer->side, strerror(errno));
@@ -196,9 +202,11 @@ static weir_err open_parts(weiri_writer *writer, const position *p)
     if (err == WEIR_OK) {
         err = open_part(writer->side_part, &writer->side_fd);
     }
-    if (err == WEIR_OK && (fstat(writer->side_fd, &status) != 0 ||
-                           (uint64_t)status.st_size < p->side_head_bytes)) {
-        err = weiri_fail(WEIR_E_USAGE, "%s is shorter than it was: it was cut or replaced", writer->side_part);
+    if (err == WEIR_OK &&
+        (fstat(writer->side_fd, &status) != 0 || (uint64_t)status.st_size < p->side_head_bytes)) {
+        err = weiri_fail(WEIR_E_USAGE,
+                         "%s is shorter than the checkpoint needs: it was cut or replaced",
+                         writer->side_part);
     }
     return err == WEIR_OK ? cut_back(writer, p) : err;
 }
@@ -214,12 +222,13 @@ weir_err weiri_writer_resume(weir_sink *sink, weir_checkpoint *checkpoint)
     }
     p.name[sizeof p.name - 1] = '\0';
     if (writer->pipe || strcmp(p.name, name_of(writer)) != 0) {
-        return weiri_fail(WEIR_E_USAGE, "is of output %s, not of %s", p.name, writer->path);
+        return weiri_fail(WEIR_E_USAGE, "belongs to output %s, not %s", p.name, writer->path);
     }
     if (p.span_count > WEIRI_MAX_SPANS) {
-        return weiri_fail(WEIR_E_USAGE, "is damaged: %llu segments", (unsigned long long)p.span_count);
+        return weiri_fail(WEIR_E_USAGE, "damaged: %llu segments", (unsigned long long)p.span_count);
     }
-    err = weir_checkpoint_get(checkpoint, writer->spans, (size_t)p.span_count * sizeof *writer->spans);
+    err = weir_checkpoint_get(checkpoint, writer->spans,
+                              (size_t)p.span_count * sizeof *writer->spans);
     writer->durable = true;
     writer->ours = !p.started;
     writer->finished = err == WEIR_OK && p.started && has_its_name(writer, &p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every format goes to a frame (weir_source_ops.seek): from there on come the same rows, with the same segments and
+ * Every format goes to a frame (weir_source_ops.seek, S10): from there on come the same rows, with the same segments and
  * indexes, as from the start. And what an input is: another time of change, other options, another recording.
  */
 #include "recordings.h"
@@ -22,7 +22,8 @@ typedef struct heard {
     place *places; /* of each frame */
 } heard;
 
-static heard hear(const char *path, const weir_recording_options *options, uint64_t from, size_t tile)
+static heard
+hear(const char *path, const weir_recording_options *options, uint64_t from, size_t tile)
 {
     weir_source *source = NULL;
     uint64_t bytes = 0, room = 1 << 20;
@@ -67,9 +68,9 @@ static void goes_to_any_frame(const char *path, const weir_recording_options *op
     for (size_t i = 0; i < 16; i++) {
         uint64_t from = i < 5 ? fixed[i] : testing_random(&seed) % all.frames;
         heard rest = hear(path, options, from, i % 2 == 0 ? 64 : 37);
-        bool same = rest.frames == all.frames - from &&
-                    memcmp(rest.rows, all.rows + from * all.frame_bytes,
-                           (size_t)rest.frames * all.frame_bytes) == 0;
+        bool same =
+            rest.frames == all.frames - from && memcmp(rest.rows, all.rows + from * all.frame_bytes,
+                                                       (size_t)rest.frames * all.frame_bytes) == 0;
         for (uint64_t k = 0; same && k < rest.frames; k++) {
             const place *a = &rest.places[k], *b = &all.places[from + k];
             same = a->segment == b->segment && a->index == b->index && a->start_ns == b->start_ns;
@@ -101,8 +102,9 @@ static bool write_gaps(const char *path)
         printf("skipped: %s: not built\n", path);
         return false;
     }
-    assert_ok(weir_recording_open("synthetic:channels=3,rate=1000,seconds=2,seed=3,pause_every=0.31,pause=0.2",
-                                  NULL, &source));
+    assert_ok(weir_recording_open(
+        "synthetic:channels=3,rate=1000,seconds=2,seed=3,pause_every=0.31,pause=0.2", NULL,
+        &source));
     assert_ok(weir_chain_create(NULL, &chain));
     assert_ok(weir_chain_output(chain, WEIR_CHAIN_INPUT, "all"));
     assert_ok(weir_chain_plan_run(chain, source, &sink, 1, &plan));
@@ -129,8 +131,9 @@ static void written_formats(void **state)
             goes_to_any_frame(path, &options);
         }
     }
-    goes_to_any_frame("synthetic:channels=3,rate=3000,seconds=2,seed=3,pause_every=0.31,pause=0.2,dtype=i16",
-                      NULL);
+    goes_to_any_frame(
+        "synthetic:channels=3,rate=3000,seconds=2,seed=3,pause_every=0.31,pause=0.2,dtype=i16",
+        NULL);
 }
 
 static void recordings(void **state)

@@ -428,7 +428,8 @@ static void sink_close(weir_sink *sink)
     weiri_writer *writer = writer_of(sink);
     const weiri_encoding *encoding = writer->format->encoding;
     bool keep = writer->rows > 0 || writer->positioned;
-    if (!writer->finished && !writer->complete && !writer->pipe && writer->begun && writer->rows > 0) {
+    if (!writer->finished && !writer->complete && !writer->pipe && writer->begun &&
+        writer->rows > 0) {
         /* The part is made readable as far as it goes; with checkpoints, as far as the last one. */
         if (writer->failed || writer->durable || sink_flush(sink) != WEIR_OK) {
             settle(writer);

@@ -29,9 +29,10 @@ typedef struct weiri_writer {
     const char *side_next; /* PATH.json.next: becomes side_part when it is whole */
     bool pipe;             /* standard output or a device: no part, no side file, no way back */
     bool force, finished;
-    bool begun;      /* the encoding has its memory */
-    bool resume;     /* a part may be there: its checkpoint says so, or it is refused at the start */
-    bool ours;       /* a part that is there is of a run that had written no checkpoint of it: worth nothing */
+    bool begun;  /* the encoding has its memory */
+    bool resume; /* a part may be there: its checkpoint says so, or it is refused at the start */
+    bool
+        ours; /* a part that is there is of a run that had written no checkpoint of it: worth nothing */
     bool durable;    /* there are checkpoints: what follows the last one is not relied on */
     bool positioned; /* one has the position of the part: it is never removed */
     bool resumed;    /* the part is open, and cut back to where the checkpoint says */

@@ -21,7 +21,6 @@ stopped() {
         tries=$((tries + 1))
     done
     before=${before:-$(number_of "$file")}
-    sleep 0.1
     tries=0
     while [ "$(number_of "$file")" = "$before" ] && [ $tries -lt 20 ]; do
         kill -s STOP $child 2>/dev/null || break

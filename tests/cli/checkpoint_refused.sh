@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-# What --resume does not go on with is refused by name, and nothing is changed then.
+# What --resume does not go on with is refused by name, and nothing is changed then (S10).
 . "$SOURCE/tests/cli/_lib.sh"
 . "$SOURCE/tests/cli/_stopped.sh"
-echo "[{butterworth: {order: 2, cutoff: 3 kHz}}]" >chain.yaml
-echo "[{butterworth: {order: 2, cutoff: 2 kHz}}]" >other.yaml
+slow="common_reference: {mode: median}}, {butterworth: {order: 8, cutoff: 5 kHz}}, {butterworth: {order: 8, cutoff: 4 kHz}"
+echo "[{$slow}, {butterworth: {order: 2, cutoff: 3 kHz}}]" >chain.yaml
+echo "[{$slow}, {butterworth: {order: 2, cutoff: 2 kHz}}]" >other.yaml
 echo "[]" >copy.yaml
 status 0 "$WEIR" run copy.yaml synthetic:channels=64,rate=30000,seconds=20,seed=1 -o in.raw --quiet
 cp in.raw other.raw
@@ -27,13 +28,13 @@ refused_as_it_is() {
         cmp "$kept" "${kept#kept/}" || fail "${kept#kept/} was changed: $*"
     done
 }
-refused_as_it_is "job.ckpt: the input, or how it is read, has changed" \
+refused_as_it_is "job.ckpt: the input or its options have changed" \
     run chain.yaml other.raw -o out.npy --checkpoint job.ckpt --resume
-refused_as_it_is "job.ckpt: the input, or how it is read, has changed" \
+refused_as_it_is "job.ckpt: the input or its options have changed" \
     run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume --duration 5s
-refused_as_it_is "job.ckpt: the chain has changed since" \
+refused_as_it_is "job.ckpt: the chain file has changed" \
     run other.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
-refused_as_it_is "job.ckpt: is of output out.npy, not of new.npy" \
+refused_as_it_is "job.ckpt: belongs to output out.npy, not new.npy" \
     run chain.yaml in.raw -o new.npy --checkpoint job.ckpt --resume
 if grep -q avx2 /proc/cpuinfo 2>/dev/null; then
     refused_as_it_is "SIMD level" \
@@ -41,7 +42,7 @@ if grep -q avx2 /proc/cpuinfo 2>/dev/null; then
         --format raw --dtype f32 --channels-in-file 64 --rate 30000 --quiet
 fi
 cp other.raw in.raw # the same bytes, at another time
-refused_as_it_is "job.ckpt: the input, or how it is read, has changed" \
+refused_as_it_is "job.ckpt: the input or its options have changed" \
     run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
 touch -r other.raw in.raw
 
@@ -52,12 +53,12 @@ stopped KILL job.ckpt "$WEIR" run chain.yaml in.raw $by_hand -o out.npy --checkp
 cp -p job.ckpt out.npy.part out.npy.json.part kept
 bytes=$(wc -c <out.npy.part)
 truncate -s 1000 out.npy.part
-refused 2 "out.npy.part has 1000 bytes, and had " run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
+refused 2 "out.npy.part has 1000 bytes, the checkpoint needs " run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
 head -c "$bytes" /dev/zero >out.npy.part
 refused 2 "out.npy.part has other rows before byte" \
     run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
 rm out.npy.part
-refused 2 "out.npy.part, which it goes on with, is not there" \
+refused 2 "out.npy.part is missing" \
     run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
 cp kept/out.npy.part .
 
@@ -65,12 +66,12 @@ cp kept/out.npy.part .
 for at in 0 100 2000; do
     cp kept/job.ckpt .
     printf '\377\376' | dd of=job.ckpt bs=1 seek=$at conv=notrunc 2>/dev/null
-    refused 2 "job.ckpt: is " run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
+    refused 2 "job.ckpt: " run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
 done
 head -c 500 kept/job.ckpt >job.ckpt
-refused 2 "job.ckpt: is damaged" run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
+refused 2 "job.ckpt: damaged" run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
 rm job.ckpt
-refused 2 "job.ckpt: there is no checkpoint; from the beginning: out.npy.part: was left by a run" \
+refused 2 "job.ckpt: no checkpoint is there, and the run cannot start from the beginning: out.npy.part: was left by a run" \
     run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
 [ ! -e job.ckpt ] || fail "a checkpoint of what is not its own"
 
@@ -87,8 +88,8 @@ refused 2 "--checkpoint needs -o OUTPUT" run chain.yaml in.raw --checkpoint job.
 refused 2 "in.raw: is the input" run chain.yaml in.raw -o new.npy --checkpoint in.raw
 refused 2 "chain.yaml: is the chain file" run chain.yaml in.raw -o new.npy --checkpoint chain.yaml
 refused 2 "would be written for both" run chain.yaml in.raw -o new.npy --checkpoint new.npy.part
-refused 2 "kept: is there already" run chain.yaml in.raw -o new.npy --checkpoint kept
-refused 2 "whole.npy: is no checkpoint" run chain.yaml in.raw -o new.npy --checkpoint whole.npy --resume
-refused 2 "a pipe cannot be gone back in" run chain.yaml - -o new.npy --checkpoint job.ckpt
-refused 2 "cannot be taken back" run chain.yaml in.raw -o - --checkpoint job.ckpt
+refused 2 "kept: already exists" run chain.yaml in.raw -o new.npy --checkpoint kept
+refused 2 "whole.npy: not a checkpoint" run chain.yaml in.raw -o new.npy --checkpoint whole.npy --resume
+refused 2 "a pipe cannot be read again" run chain.yaml - -o new.npy --checkpoint job.ckpt
+refused 2 "cannot be cut back" run chain.yaml in.raw -o - --checkpoint job.ckpt
 [ ! -e new.npy ] && [ ! -e new.npy.part ] && [ ! -e job.ckpt ] || fail "left behind: $(ls)"

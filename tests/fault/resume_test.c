@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A run with checkpoints that is killed before any of its writes, renames, truncations and removals, or cut off
- * from power there, goes on, and the finished outputs are those of a run that nobody stopped (CONTRACT 13): byte by
+ * from power there, goes on, and the finished outputs are those of a run that nobody stopped (S10): byte by
  * byte, of HDF5 value by value. Two outputs, gaps, look-ahead, a join, a live setting; resumed with other tiles and
  * threads. Calls are counted by functions of libc's names, defined here. At a power cut of what was written since
  * the file's last fsync a random part is lost. The clock is ours too: each look at it is a second later, so that
@@ -90,9 +90,7 @@ static void note(int fd, const void *after, size_t bytes, off_t at)
     }
     unsynced *u = &list[list_count++];
     off_t from = bytes == 0 ? at : at;
-    size_t old = bytes > 0            ? bytes
-                 : status.st_size > at ? (size_t)(status.st_size - at)
-                                       : 0;
+    size_t old = bytes > 0 ? bytes : status.st_size > at ? (size_t)(status.st_size - at) : 0;
     *u = (unsynced){.device = status.st_dev,
                     .inode = status.st_ino,
                     .fd = fcntl(fd, F_DUPFD_CLOEXEC, 500),
@@ -223,7 +221,8 @@ static bool step(void *user, const weir_progress *progress)
     return c->job->interrupt_after == 0 || c->frames < c->job->interrupt_after;
 }
 
-static int add(weir_chain *chain, int parent, const char *unit, const weir_value *values, size_t count)
+static int
+add(weir_chain *chain, int parent, const char *unit, const weir_value *values, size_t count)
 {
     int node = -9;
     assert_ok(weir_chain_add(chain, parent, unit, values, count, NULL, &node));
@@ -240,8 +239,10 @@ static weir_chain *build(const job *j)
     assert_ok(weir_chain_create(&options, &chain));
     const weir_value filter[] = {weir_number("order", 3), weir_text("cutoff", "0.7 Hz")};
     const weir_value factor[] = {weir_text("target_rate", "1 Hz")};
-    const weir_value longer[] = {weir_text("window_dur", "7 s"), weir_text("window_shift", "0.5 s")};
-    const weir_value shorter[] = {weir_text("window_dur", "2 s"), weir_text("window_shift", "0.5 s")};
+    const weir_value longer[] = {weir_text("window_dur", "7 s"),
+                                 weir_text("window_shift", "0.5 s")};
+    const weir_value shorter[] = {weir_text("window_dur", "2 s"),
+                                  weir_text("window_shift", "0.5 s")};
     const weir_value mean[] = {weir_text("axis", "time"), weir_text("operation", "mean")};
     int low = add(chain, WEIR_CHAIN_INPUT, "butterworth", filter, 2);
     int late = add(chain, add(chain, low, "window", longer, 2), "aggregate", mean, 2);
@@ -367,7 +368,8 @@ static bytes file_bytes(const char *path)
 #ifdef HAVE_HDF5
 static bytes dataset_bytes(hid_t file, const char *name, bytes b)
 {
-    hid_t data = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(data), type = H5Dget_type(data);
+    hid_t data = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(data),
+          type = H5Dget_type(data);
     hsize_t shape[4] = {0};
     int dims = H5Sget_simple_extent_dims(space, shape, NULL);
     size_t size = (size_t)H5Sget_simple_extent_npoints(space) * H5Tget_size(type);
@@ -453,7 +455,8 @@ static void check(const job *j, const bytes whole[FILES], const char *when, long
 
 static job job_of(const char *extension, bool live)
 {
-    return (job){.extension = extension, .live = live, .checkpoint = true, .tile = 64, .threads = 1};
+    return (job){
+        .extension = extension, .live = live, .checkpoint = true, .tile = 64, .threads = 1};
 }
 
 static void whole_run(job j, bytes whole[FILES])
