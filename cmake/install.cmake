@@ -6,6 +6,9 @@ include(CMakePackageConfigHelpers)
 install(TARGETS weir_static weir_shared EXPORT weirTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET weir_hdf5)
+  install(TARGETS weir_hdf5 RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/weir)
+endif()
 install(DIRECTORY include/weir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 set_target_properties(weir_shared PROPERTIES EXPORT_NAME weir)
 

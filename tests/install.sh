@@ -16,6 +16,13 @@ ls "$work/weir/include/weir" >"$work/installed"
 cmp "$work/source" "$work/installed"
 [ -s "$work/weir/share/man/man1/weir.1" ]
 "$work/weir/bin/weir" --version >/dev/null
+# The program that reads HDF5 is found where it was installed to.
+if "$work/weir/bin/weir" --version | grep -q "^  hdf5  *read"; then
+    echo "[]" >"$work/copy.yaml"
+    (cd / && "$work/weir/bin/weir" run "$work/copy.yaml" synthetic:channels=2,rate=100,seconds=1,seed=1 \
+        -o "$work/x.h5" && PATH="$work/weir/bin:$PATH" weir info "$work/x.h5") >"$work/log" 2>&1 ||
+        { cat "$work/log"; exit 1; }
+fi
 
 PKG_CONFIG_PATH=$(dirname "$(find "$work/weir" -name weir.pc)")
 export PKG_CONFIG_PATH

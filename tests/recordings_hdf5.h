@@ -33,6 +33,7 @@ enum { FRAMES = 1000, CHANNELS = 3 };
 static inline bool reads_hdf5(void)
 {
     const weir_format_info *format = weir_formats();
+    use_hdf5_helper();
     while (format->name && strcmp(format->name, "hdf5") != 0) {
         format++;
     }

@@ -39,7 +39,8 @@ static const weir_plan *plan(weir_chain *chain)
 static void check_refused(const char *text, const char *start, const char *part)
 {
     weir_chain *chain = NULL;
-    assert_int_equal(weir_config_parse(text, strlen(text), "c.yaml", NULL, &chain), WEIR_E_CHAIN);
+    if (weir_config_parse(text, strlen(text), "c.yaml", NULL, &chain) != WEIR_E_CHAIN)
+        fail_msg("not refused as a chain: %s", text);
     assert_null(chain);
     const char *detail = weir_err_detail();
     if (strncmp(detail, start, strlen(start)) != 0 || strstr(detail, part) == NULL)
@@ -283,7 +284,7 @@ static void mistakes_are_one_line_with_a_place(void **state)
         {"- split: {a: [], b: []}\n- add: {inputs: [a, b], x: 1}\n",
          "c.yaml:2:25: add: x: ", "no such setting"},
         {"- split: {a: [], b: []}\n- add: 3\n", "c.yaml:2:3: add: ", "a map is allowed"},
-        {"- split:\n    a: [{split: {c: [], d: [log]}}]\n    b: []\n- add\n",
+        {"- split:\n    a: [{split: {c: [abs], d: [log]}}]\n    b: []\n- add\n",
          "c.yaml:2:5: a: ", "cannot be joined"},
         {"- split: {a: [abs], difference: [], b: [log]}\n- difference: {inputs: [a, b]}\n",
          "c.yaml:2:3: output difference: ", "already"},

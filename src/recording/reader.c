@@ -558,8 +558,10 @@ void weiri_rows_convert(const weiri_reader *reader,
     for (size_t first = 0; first < frames; first += BATCH_FRAMES) {
         size_t count = frames - first < BATCH_FRAMES ? frames - first : BATCH_FRAMES;
         for (size_t i = 0; i < columns; i++) {
-            uint64_t channel = reader->picks ? reader->picks[i] : i;
-            run.from = from + first * frame_bytes + (size_t)channel * width;
+            /* Only one value a channel can be picked from (select.c). */
+            uint64_t channel = reader->picks ? reader->picks[i] : i / reader->inner;
+            uint64_t column = reader->picks ? reader->picks[i] : i;
+            run.from = from + first * frame_bytes + (size_t)column * width;
             run.scale = scale_of(reader, channel);
             run.to = (unsigned char *)rows + (first * columns + i) * to_width;
             weiri_convert(&run, count);

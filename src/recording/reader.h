@@ -26,6 +26,7 @@ static inline uint64_t weiri_little(const unsigned char *from, size_t bytes)
     return value;
 }
 
+#define WEIRI_PROBE_BYTES     4104 /* a signature behind a block of the user's of up to 4 KiB */
 #define WEIRI_MAX_CHANNELS    (1u << 20) /* of a file; a header that claims more is malformed */
 #define WEIRI_MOST_SEGMENTS   (1u << 20) /* that are read back: 16 MiB of the recording's cache */
 #define WEIRI_MAX_SEGMENTS    64         /* entries of info.segments; the rest is counted */
@@ -195,7 +196,8 @@ typedef struct weiri_format_ops {
     const char
         *kin; /* extensions of files beside it that hold no signal: open() says so; or NULL */
 
-    /* Whether a file with such first bytes is of this format. NULL: only its name tells. */
+    /* Whether a file with such first bytes (WEIRI_PROBE_BYTES, or all there are) is of this format. NULL: only its
+     * name tells. */
     bool (*probe)(const unsigned char *first, size_t count);
     /* Reads and checks the header: channels, coding, start time. WEIR_E_RECORDING, WEIR_E_USAGE. */
     weir_err (*open)(weiri_reader *reader);

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "chain/chain.h"
@@ -142,7 +143,7 @@ static weir_err choose(weiri_reader *reader, const weiri_format_ops **ret_format
         return err;
     }
     if (!reader->input.pipe) {
-        unsigned char first[512];
+        unsigned char first[WEIRI_PROBE_BYTES];
         size_t count = 0;
         weir_err err = weiri_input_read(&reader->input, 0, first, sizeof first, 1, &count);
         if (err != WEIR_OK) {
@@ -183,22 +184,33 @@ static const weiri_format_ops *by_scheme(const char *path)
     return NULL;
 }
 
-/* "FILE:/GROUP/NAME", where FILE is there and the whole is not. */
+static bool is_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
+/* "FILE:/GROUP/NAME" where there is no such file as a whole: the longest FILE that exists. Folders and files may
+ * have ":/" in their names (C:/host:/f.h5), and so may a dataset. */
 static weir_err split_dataset(weiri_reader *reader)
 {
     const char *stated = reader->options->dataset;
-    const char *colon = strstr(reader->path, ":/");
-    if (stated == NULL && colon && colon > reader->path && access(reader->path, F_OK) != 0) {
+    if (stated == NULL && strstr(reader->path, ":/") && access(reader->path, F_OK) != 0) {
         char *path;
-        size_t length = (size_t)(colon - reader->path);
+        size_t length = strlen(reader->path);
         weir_err err = weiri_reader_get(reader, length + 1, 1, &path);
         if (err != WEIR_OK) {
             return err;
         }
-        memcpy(path, reader->path, length);
-        if (access(path, F_OK) == 0) {
-            stated = colon + 1;
-            reader->path = path;
+        memcpy(path, reader->path, length + 1);
+        while (stated == NULL && length-- > 1) {
+            if (strncmp(reader->path + length, ":/", 2) == 0) {
+                path[length] = 0;
+                if (is_file(path)) {
+                    stated = reader->path + length + 1;
+                    reader->path = path;
+                }
+            }
         }
     }
     if (stated) {

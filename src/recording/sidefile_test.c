@@ -3,6 +3,7 @@
  * sidefile_test.c: what an output's side file says comes back whole: any number of segments and channels, where
  * an unfinished output stopped; and a new output takes the place of nothing that is somebody's.
  */
+#include "have_hdf5.h"
 #include "recordings.h"
 
 #include <fcntl.h>
@@ -376,5 +377,6 @@ int main(void)
         cmocka_unit_test(parts_are_kept),      cmocka_unit_test(name_taken_meanwhile),
         cmocka_unit_test(texts_of_others),     cmocka_unit_test(damaged),
     };
+    use_hdf5_helper();
     return cmocka_run_group_tests_name("sidefile", tests, NULL, own_folder_remove);
 }

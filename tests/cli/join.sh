@@ -38,3 +38,5 @@ refused 3 "rates.yaml:1:48: add: its inputs have different rates: 1000 Hz and 50
 echo '[split: {a: [], b: []}, add: {inputs: [a, c]}]' >names.yaml
 refused 3 "names.yaml:1:43: add: inputs: found 'c'; branches of the split before it are allowed: a, b" \
     "$WEIR" plan names.yaml "$input"
+echo '[split: {a: [], b: []}, difference: {inputs: [a, b, a]}]' >three.yaml
+refused 3 "three.yaml:1:25: difference: " "$WEIR" plan three.yaml "$input"

@@ -17,7 +17,11 @@ has frames_in frames_out seconds x_real_time plan_bytes held_peak_bytes live_pea
 grep -q '"frames_in": 30000,' out
 grep -q '"frames_out": 100,' out
 status 0 "$WEIR" plan "$SPIKE" "$input" --json
-has total_bytes fits memory_limit_bytes parts name kind bytes shape rate_hz
+has total_bytes fits memory_limit_bytes parts name kind bytes used_bytes shape rate_hz capacity_frames fused \
+    tile_frames threads input_rate_hz lag_frames delay_frames settle_frames
+# in all: bins of 10 ms; the filter's delay differs by frequency; the scaler never settles
+sed '1,/^  "threads"/d; /^  "parts"/,$d' out >total
+printf '  "lag_frames": 299,\n  "delay_frames": null,\n  "settle_frames": null,\n' | cmp - total || fail "$(cat total)"
 grep -q '"fits": true' out
 grep -q '"memory_limit_bytes": 67108864' out
 awk -F'[:,]' '/"total_bytes"/ { total = $2 } /^ *"bytes"/ { sum += $2 } END { exit total != sum }' out ||

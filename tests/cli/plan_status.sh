@@ -5,6 +5,9 @@
 input=synthetic:channels=256,rate=30000,seconds=1,seed=1
 status 0 "$WEIR" plan "$SPIKE" "$input"
 grep -q "fits memory_limit, 64 MiB" out
+awk 'length > 80 { wide = 1 } END { exit wide }' out || fail "wider than 80 columns: $(cat out)"
+grep -q "^4 binned_aggregate  *256 ch  *100 Hz  *9.97 ms  *0  *9.97 ms$" out || fail "$(cat out)"
+grep -q "^whole chain  *9.97 ms  *differs  *never$" out || fail "$(cat out)"
 total=$(awk '/^total/ { gsub(",", "", $2); print $2 }' out)
 [ "$total" -gt 100000 ]
 status 5 "$WEIR" plan "$SPIKE" "$input" --memory-limit $((total - 1))

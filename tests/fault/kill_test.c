@@ -219,6 +219,7 @@ static void hdf5(void **state)
         return;
     }
     sink->ops->close(sink);
+    use_hdf5_helper();
     killed_at_every_write("hdf5", "k.h5");
 }
 

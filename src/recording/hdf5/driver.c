@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * hdf5_file.c: libhdf5 on our own descriptor, by a file driver of ours: nothing is opened twice, mapped or
- * locked behind our back; a cut file is opened as far as it goes; after an error nothing more is written,
- * so that what was flushed stays as it was.
+ * driver.c: a file driver for libhdf5 on our own descriptor: no file is opened twice, mapped or locked; a
+ * truncated file is opened as far as it goes; after an error nothing more is written, so that what was flushed
+ * stays as it was.
  */
-#include "recording/hdf5_file.h"
+#include "recording/hdf5/driver.h"
 
 #ifdef WEIRI_HDF5
 #include <errno.h>
@@ -15,8 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define READ_AHEAD     4096
-#define SHORTEST_PIECE 8
+#define READ_AHEAD 4096 /* libhdf5 may read so much more metadata than it needs */
 
 /* Debian's libhdf5 has no locks of its own. */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
@@ -32,7 +31,6 @@ void weiri_hdf5_enter(weiri_hdf5 *h)
         said = true;
         H5dont_atexit();
     }
-    h->refused = false;
     H5Eget_auto2(H5E_DEFAULT, &h->printer, &h->printer_data);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
@@ -97,12 +95,32 @@ static herr_t driver_set_eoa(H5FD_t *driver, H5FD_mem_t type, haddr_t end)
     return 0;
 }
 
-/* libhdf5 refuses a file that is shorter than it states: how much of it is there is looked at by us. */
+/* libhdf5 refuses a file that is shorter than it states; helper/rows.c finds out which rows are there. */
 static haddr_t driver_get_eof(const H5FD_t *driver, H5FD_mem_t type)
 {
     (void)type;
     const weiri_hdf5 *h = of(driver);
-    return h->fd < 0 || h->goes_on ? (haddr_t)INT64_MAX : h->end;
+    return h->reading || h->goes_on ? (haddr_t)INT64_MAX : h->end;
+}
+
+/* Bytes of the file up to its end. */
+static weir_err
+get(const weiri_hdf5 *h, haddr_t at, unsigned char *to, size_t bytes, size_t *ret_got)
+{
+    size_t got = 0;
+    while (got < bytes && at + got <= INT64_MAX) {
+        ssize_t done = pread(h->fd, to + got, bytes - got, (off_t)(at + got));
+        if (done < 0 && errno != EINTR) {
+            return weiri_fail(WEIR_E_IO, "%s: offset %llu: cannot be read: %s", h->name,
+                              (unsigned long long)(at + got), strerror(errno));
+        }
+        if (done == 0) {
+            break;
+        }
+        got += done > 0 ? (size_t)done : 0;
+    }
+    *ret_got = got;
+    return WEIR_OK;
 }
 
 static herr_t
@@ -111,40 +129,24 @@ driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t byte
     (void)dxpl;
     weiri_hdf5 *h = of(driver);
     size_t got = 0;
-    weir_err err = WEIR_OK;
-    if (h->fd < 0) {
-        err = weiri_input_read(h->input, at, to, bytes, bytes, &got);
-    } else {
-        ssize_t done = pread(h->fd, to, bytes, (off_t)at);
-        if (done < 0) {
-            err = weiri_fail(WEIR_E_IO, "%s: cannot be read: %s", h->name, strerror(errno));
-        }
-        got = done > 0 ? (size_t)done : 0;
-    }
+    weir_err err = get(h, at, to, bytes, &got);
     if (err != WEIR_OK) {
         keep_error(h, err);
         return -1;
     }
     weiri_hdf5_overlay(h, at, got, to);
-    h->refused_at = at;
-    h->refused_bytes = bytes;
-    h->refused_found = got;
-    /* Book-keeping that begins behind the end, or is far longer than what is there, was stated by damage. */
+    h->short_at = at;
+    h->short_bytes = bytes;
+    h->short_found = got;
+    /* Metadata that begins after the end, or needs far more than is there, is damaged or cut off. */
     if (type != H5FD_MEM_DRAW && (got == 0 || bytes - got > READ_AHEAD)) {
         return -1;
     }
-    /* A piece of a header that is shorter than a message's head, which libhdf5 takes unseen. */
-    if (h->fd < 0 && type == H5FD_MEM_OHDR && bytes < SHORTEST_PIECE) {
-        return -1;
-    }
-    if (h->fd < 0 && type != H5FD_MEM_DRAW && !weiri_hdf5_block_fits(h, at, to, got)) {
-        return -1;
-    }
-    /* As libhdf5's own drivers do: it reads ahead, and looks at what it gets. Who wants values asks. */
+    /* As libhdf5's own drivers do; whoever needs samples looks at past_end. */
     memset((unsigned char *)to + got, 0, bytes - got);
     h->past_end = h->past_end || got < bytes;
     if (type != H5FD_MEM_DRAW || got == bytes) {
-        h->refused_bytes = 0;
+        h->short_bytes = 0;
     }
     return 0;
 }
@@ -184,7 +186,7 @@ static herr_t driver_truncate(H5FD_t *driver, hid_t dxpl, hbool_t closing)
     (void)closing;
     weiri_hdf5 *h = of(driver);
     struct stat status;
-    if (h->fd < 0 || h->dead) {
+    if (h->reading || h->dead) {
         return 0;
     }
     /* What a checkpoint relies on is not cut off before the next one is there. */
@@ -240,12 +242,14 @@ static hid_t access_of(weiri_hdf5 *h)
     }
     bool good =
         H5Pset_driver(access, driver(), &h) >= 0 && H5Pget_mdc_config(access, &metadata) >= 0;
+    /* In bytes of the file; in memory the index of chunks is seven times as large. */
+    size_t bytes = h->reading ? WEIRI_HDF5_METADATA / 4 : WEIRI_HDF5_METADATA;
     metadata.set_initial_size = true;
-    metadata.initial_size = metadata.max_size = metadata.min_size = WEIRI_HDF5_METADATA;
+    metadata.initial_size = metadata.max_size = metadata.min_size = bytes;
     metadata.incr_mode = H5C_incr__off;
     metadata.flash_incr_mode = H5C_flash_incr__off;
     metadata.decr_mode = H5C_decr__off;
-    metadata.dirty_bytes_threshold = WEIRI_HDF5_METADATA / 8;
+    metadata.dirty_bytes_threshold = bytes / 8;
     good = good && H5Pset_mdc_config(access, &metadata) >= 0 &&
            H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
            H5Pset_cache(access, 0, 1, 0, 0) >= 0 && H5Pset_sieve_buf_size(access, 0) >= 0;
@@ -261,13 +265,13 @@ weir_err weiri_hdf5_open(weiri_hdf5 *h)
     h->file = H5I_INVALID_HID;
     hid_t access = access_of(h);
     if (access >= 0) {
-        h->file = h->fd < 0    ? H5Fopen("weir", H5F_ACC_RDONLY, access)
+        h->file = h->reading   ? H5Fopen("weir", H5F_ACC_RDONLY, access)
                   : h->goes_on ? H5Fopen("weir", H5F_ACC_RDWR, access)
                                : H5Fcreate("weir", H5F_ACC_TRUNC, H5P_DEFAULT, access);
     }
     weir_err err = WEIR_OK;
     if (h->file < 0) {
-        err = weiri_hdf5_fail(h, h->fd < 0 ? WEIR_E_RECORDING : WEIR_E_IO, "libhdf5 refuses it");
+        err = weiri_hdf5_fail(h, h->reading ? WEIR_E_RECORDING : WEIR_E_IO, "cannot be opened");
     }
     if (access >= 0) {
         H5Pclose(access);
@@ -289,26 +293,23 @@ weir_err weiri_hdf5_fail(weiri_hdf5 *h, weir_err err, const char *what)
     if (h->err != WEIR_OK) {
         return weiri_fail(h->err, "%s", h->why);
     }
-    if (h->refused) {
-        return weiri_fail(WEIR_E_RECORDING, "%s", h->why);
-    }
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first_cause, cause);
-    h->dead = h->dead || h->fd >= 0;
-    if (h->fd < 0 && h->refused_bytes > h->refused_found) {
-        return weiri_fail(err,
-                          "%s: offset %llu: %s: the file ends here, expected %zu bytes from %llu",
-                          h->name, (unsigned long long)h->input->size, what, h->refused_bytes,
-                          (unsigned long long)h->refused_at);
+    h->dead = !h->reading;
+    if (h->reading && h->short_bytes > h->short_found) {
+        return weiri_fail(
+            err, "%s: offset %llu: %s: the file ends here, expected %zu bytes from %llu", h->name,
+            (unsigned long long)h->size, what, h->short_bytes, (unsigned long long)h->short_at);
     }
-    if (h->fd < 0 && h->refused_bytes > 0) {
-        return weiri_fail(err, "%s: offset %llu: %s: found sizes that do not fit the file", h->name,
-                          (unsigned long long)h->refused_at, what);
+    if (h->reading && h->past_end) {
+        return weiri_fail(err, "%s: offset %llu: %s: the file ends here; libhdf5: %s", h->name,
+                          (unsigned long long)h->size, what, cause);
     }
-    if (h->fd < 0 && h->past_end) {
-        return weiri_fail(err, "%s: offset %llu: %s: the file ends here; %s", h->name,
-                          (unsigned long long)h->input->size, what, cause);
-    }
-    return weiri_fail(err, "%s: %s: %s", h->name, what, cause);
+    unsigned major = 0, minor = 0, patch = 0;
+    H5get_libversion(&major, &minor, &patch);
+    return weiri_fail(
+        err, "%s: %s: libhdf5 %u.%u.%u: %s%s", h->name, what, major, minor, patch, cause,
+        h->reading && strstr(cause, "version") ? " (a newer libhdf5 wrote it, or it is damaged)"
+                                               : "");
 }
 
 weir_err weiri_hdf5_reserve(weiri_hdf5 *h, uint64_t bytes)

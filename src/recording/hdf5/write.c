@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * hdf5_write.c: an output as an HDF5 file: /data (frames first, in chunks, growing), its rate, dims and start
+ * write.c: an output as an HDF5 file: /data (frames first, in chunks, growing), its rate, dims and start
  * time as attributes, /labels, /units, /segments, /axes/NAME, /chain. Rows are collected into whole chunks
  * in the planned buffer, so libhdf5 needs no cache for them. Between two flushes only new bytes are written;
  * a flush makes room first, so that a full disk leaves the last one whole.
  */
-#include "recording/hdf5_file.h"
+#include "recording/hdf5/driver.h"
 
 #ifdef WEIRI_HDF5
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * hdf5_order.c: the order in which a flush of libhdf5 reaches the file. libhdf5 writes its index, headers and
+ * order.c: the order in which a flush of libhdf5 reaches the file. libhdf5 writes its index, headers and
  * superblock as they come, and whoever kills the process in between leaves a file that points to what is not
  * there. Here what a flush writes over is held back until it is complete, and then goes out so that the file
  * can be read after every single write: new blocks at once, then the superblock (how far the file reaches), the
@@ -11,7 +11,7 @@
  * be written over is held back until it is in a durable checkpoint: whoever resumes writes it again, and has that
  * state, whatever part of it was on the disk.
  */
-#include "recording/hdf5_file.h"
+#include "recording/hdf5/driver.h"
 
 #ifdef WEIRI_HDF5
 #include <string.h>
