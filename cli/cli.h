@@ -51,6 +51,7 @@ enum {
     CLI_OPT_MARKDOWN,
     CLI_OPT_POLICY,
     CLI_OPT_DATASET,
+    CLI_OPT_RECORDS,
     CLI_OPT_UNIT,
     CLI_OPT_CHECKPOINT,
     CLI_OPT_RESUME
@@ -186,6 +187,36 @@ int cli_write_check(const char *path, bool force);
 int cli_write_begin(cli_write *out, const char *path, bool force);
 /* Gives the file its name, or removes it where it is not to be kept or could not be written. Again: nothing. */
 int cli_write_end(cli_write *out, bool keep);
+/* Closes it and leaves the part as it is; returns its name (of cli_alloc). */
+char *cli_write_leave(cli_write *out);
+
+/* ---- records.c: --records ---------------------------------------------------------------------------------- */
+
+typedef struct cli_record_file {
+    char *path; /* after cli_records_end that is not complete: what is left, PATH.part */
+    int node;
+    bool npy, failed;
+    uint64_t count; /* records in it */
+    cli_write out;
+} cli_record_file;
+typedef struct cli_records {
+    const char *path; /* as the user gave it; NULL = not */
+    size_t count;
+    cli_record_file *files;
+    double flushed;
+} cli_records;
+/* Which files there will be: one a unit with records. 0, or 2 after a line was printed. */
+int cli_records_name(cli_records *records, const weir_chain *chain);
+void cli_records_list(const cli_records *records, cli_files *files);
+/* Creates them, and has the chain write to them. */
+int cli_records_begin(cli_records *records, weir_chain *chain, bool force);
+/* Once a second. */
+void cli_records_flush(cli_records *records);
+/* The one that could not be written, or NULL. */
+const char *cli_records_failed(const cli_records *records);
+/* Closes them; complete: they get their names, else they stay as parts, those with records. Again: nothing. */
+int cli_records_end(cli_records *records, bool complete);
+void cli_records_free(cli_records *records);
 
 /* ---- job.c: a chain, a recording and outputs, opened and planned ------------------------------------- */
 
@@ -198,6 +229,7 @@ typedef struct cli_job {
     const char *trace_path;    /* a cache's allocations and frees are recorded there; NULL = not */
     weir_cache *untiled_cache; /* the cache that is recorded; NULL = the chain's */
     cli_write trace;
+    cli_records records;
     bool force, quiet, json, planning; /* planning: nothing will be written */
     const char *checkpoint_path;       /* NULL = none */
     bool resume;

@@ -36,6 +36,10 @@ static const struct argp_option run_options[] = {
     {"report", CLI_OPT_REPORT, "FILE.html", 0, "write a page with plan and figures", 1},
     {"resume", CLI_OPT_RESUME, 0, 0,
      "continue from the file of --checkpoint; start from the beginning where there is none yet", 1},
+    {"records", CLI_OPT_RECORDS, "FILE.csv|FILE.npy", 0,
+     "write the events that units find (threshold_crossing): time, segment, frame, channel, kind, "
+     "amplitude",
+     1},
     {"quiet", 'q', 0, 0, "no plan, no progress, no summary", 1},
     {0}};
 
@@ -148,6 +152,9 @@ static error_t parse_run(int key, char *text, struct argp_state *state)
     case CLI_OPT_RESUME:
         job->resume = true;
         return 0;
+    case CLI_OPT_RECORDS:
+        job->records.path = text;
+        return 0;
     case 'q':
         job->quiet = true;
         return 0;
@@ -217,6 +224,7 @@ void cli_job_destroy(cli_job *job)
     weir_chain_destroy(job->chain);
     weir_cache_destroy(job->untiled_cache);
     (void)cli_write_end(&job->trace, false); /* of a run that failed */
+    cli_records_free(&job->records);
     cli_lengths_close(job->lengths);
     free(job->lengths);
     free(job);
@@ -224,6 +232,7 @@ void cli_job_destroy(cli_job *job)
 
 void cli_job_stop(cli_job *job)
 {
+    (void)cli_records_end(&job->records, false);
     for (size_t i = 0; i < job->output_count; i++) {
         weir_sink_close(job->sinks[i]); /* a part in which nothing is goes with that */
         job->sinks[i] = NULL;
@@ -274,6 +283,7 @@ static int check_files(const cli_job *job)
         cli_files_write(&files, job->trace_path, "-o");
     if (job->checkpoint_path != NULL)
         cli_files_write(&files, job->checkpoint_path, "--checkpoint");
+    cli_records_list(&job->records, &files);
     int status = cli_files_check(&files);
     if (status == 0 && job->report_path != NULL)
         status = cli_write_check(job->report_path, job->force);
@@ -338,6 +348,9 @@ int cli_job_open(cli_job *job)
     weir_err err = weir_config_load(job->chain_path, &job->chain_options, &job->chain);
     if (err != WEIR_OK)
         return cli_fail_weir(err);
+    status = cli_records_name(&job->records, job->chain);
+    if (status != 0)
+        return status;
     if (job->trace_path != NULL) { /* from the first take on; its bytes are in the plan */
         status = check_files(job);
         if (status == 0)
@@ -359,5 +372,7 @@ int cli_job_open(cli_job *job)
     if (status != 0)
         return status;
     err = weir_chain_plan_run(job->chain, job->source, job->sinks, job->output_count, &job->plan);
-    return err == WEIR_OK ? 0 : cli_fail_weir(err);
+    if (err != WEIR_OK)
+        return cli_fail_weir(err);
+    return job->plan->fits ? cli_records_begin(&job->records, job->chain, job->force) : 0;
 }

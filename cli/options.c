@@ -55,7 +55,7 @@ static const struct argp_option options[] = {
     {"format", CLI_OPT_FORMAT, "NAME", 0, "its format; needed for - (standard input) and raw", 2},
     {"rate", CLI_OPT_RATE, "HZ", 0, "frames a second, for formats that do not say", 2},
     {"dtype", CLI_OPT_DTYPE, "TYPE", 0,
-     "raw: u8 i8 u16 i16 i24 u32 i32 u64 i64 f16 f32 f64, with > for big endian", 2},
+     "raw: u8 i8 u16 i16 i24 u32 i32 u64 i64 f16 f32 f64 c64 c128, with > for big endian", 2},
     {"channels-in-file", CLI_OPT_CHANNELS_IN_FILE, "N", 0, "raw: interleaved channels", 2},
     {"offset", CLI_OPT_OFFSET, "BYTES", 0, "raw: where the first sample is", 2},
     {"channels", CLI_OPT_CHANNELS, "LIST", 0,

@@ -109,6 +109,7 @@ static weir_err reader_read(reader *r, weir_message *ret_block, double *ret_star
     return err;
 }
 
+/* A complex value is drawn as its magnitude. */
 static double value_at(weir_dtype dtype, const void *rows, uint64_t i)
 {
     switch (dtype) {
@@ -124,6 +125,11 @@ static double value_at(weir_dtype dtype, const void *rows, uint64_t i)
         return (double)((const float *)rows)[i];
     case WEIR_F64:
         return ((const double *)rows)[i];
+    case WEIR_C64:
+        return hypot((double)((const float *)rows)[2 * i],
+                     (double)((const float *)rows)[2 * i + 1]);
+    case WEIR_C128:
+        return hypot(((const double *)rows)[2 * i], ((const double *)rows)[2 * i + 1]);
     }
     return NAN;
 }
@@ -167,7 +173,8 @@ static void panel_name(plot_panel *panel, const char *path, const reader *r, uin
         if (rate[length - 1] == '.')
             rate[length - 1] = 0;
     }
-    snprintf(panel->from, sizeof(panel->from), "%.96s, %s Hz", name ? name + 1 : path, rate);
+    snprintf(panel->from, sizeof(panel->from), "%.96s, %s Hz%s", name ? name + 1 : path, rate,
+             weir_dtype_parts(spec->dtype) > 1 ? ", magnitude" : "");
     title_set(r, column, panel->title, sizeof(panel->title));
     int ch = weir_spec_dim(spec, "ch");
     if (spec->units && ch > 0) {

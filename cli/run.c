@@ -13,6 +13,7 @@ typedef struct run_state {
     bool told; /* where it goes on */
     cli_progress progress;
     cli_lengths *lengths;
+    cli_records *records;
 } run_state;
 
 static weir_err next_message(void *user, uint64_t *ret_frames)
@@ -32,6 +33,7 @@ static bool step(void *user, const weir_progress *progress)
                              sizeof time));
     }
     state->told = true;
+    cli_records_flush(state->records);
     return cli_progress_step(&state->progress, progress);
 }
 
@@ -39,7 +41,9 @@ static bool step(void *user, const weir_progress *progress)
  * not there is nothing new to tell. */
 static int fail_run(cli_job *job, weir_err err, const weir_run_report *report)
 {
-    const char *detail = weir_err_detail();
+    const char *records = cli_records_failed(&job->records);
+    char *failed = records != NULL ? cli_text("%s: cannot be written", records) : NULL;
+    const char *detail = failed != NULL ? failed : weir_err_detail();
     detail = *detail != '\0' ? detail : weir_err_text(err);
     uint64_t frames = report->frames_in;
     bool refused = job->resume && frames == report->resumed_frames;
@@ -58,11 +62,21 @@ static int fail_run(cli_job *job, weir_err err, const weir_run_report *report)
         what = more;
         first = false;
     }
+    for (size_t i = 0; i < job->records.count; i++) {
+        if (job->records.files[i].count == 0)
+            continue;
+        char *more = cli_text("%s%s%s", what, first ? "; kept as far as it goes: " : ", ",
+                              job->records.files[i].path);
+        free(what);
+        what = more;
+        first = false;
+    }
     if (!first && job->checkpoint_path != NULL && access(job->checkpoint_path, F_OK) == 0) {
         char *more = cli_text("%s; the same command with --resume continues", what);
         free(what);
         what = more;
     }
+    free(failed);
     int status = weir_err_exit_status(err);
     if (job->lengths == NULL || !job->lengths->failed)
         cli_fail(status, "%s", what);
@@ -96,7 +110,7 @@ static int run(cli_job *job)
             cli_plan_print(job, stderr);
         return cli_plan_refuse(job);
     }
-    if (job->output_path == NULL && !job->quiet && !job->json)
+    if (job->output_path == NULL && job->records.path == NULL && !job->quiet && !job->json)
         fputs("weir: no -o OUTPUT: the result is computed and measured, not written\n", stderr);
     if (!job->quiet && !job->json) {
         cli_plan_print(job, stderr);
@@ -105,7 +119,7 @@ static int run(cli_job *job)
     if (job->resume && access(job->checkpoint_path, F_OK) != 0 && !job->quiet && !job->json)
         fprintf(stderr, "weir: %s: no checkpoint yet; starting from the beginning\n",
                 job->checkpoint_path);
-    run_state state = {.job = job, .lengths = job->lengths};
+    run_state state = {.job = job, .lengths = job->lengths, .records = &job->records};
     weir_run_options options = {.options_size = sizeof options,
                                 .message_frames = job->input.message_frames,
                                 .next_message = job->lengths != NULL ? next_message : NULL,
@@ -113,7 +127,8 @@ static int run(cli_job *job)
                                 .user = &state,
                                 .checkpoint = job->checkpoint_path,
                                 .resume = job->resume};
-    cli_result result = {.stats = {.stats_size = sizeof(weir_cache_stats)}};
+    cli_result result = {.report = {.report_size = sizeof(weir_run_report)},
+                         .stats = {.stats_size = sizeof(weir_cache_stats)}};
     weir_cache_stats_read(weir_chain_cache(job->chain), &result.stats);
     uint64_t cache_limit =
         result.stats.auto_limit_bytes > 0 ? WEIR_LIMIT_AUTO : result.stats.cache_limit_bytes;
@@ -128,6 +143,9 @@ static int run(cli_job *job)
     weir_cache_stats_read(weir_chain_cache(job->chain), &result.stats);
     if (result.err == WEIR_E_INTERRUPTED)
         cli_job_stop(job);
+    int status = result.err == WEIR_OK ? cli_records_end(&job->records, true) : 0;
+    if (status != 0)
+        return status;
     return say(job, &result);
 }
 

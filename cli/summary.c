@@ -32,6 +32,13 @@ static void print_notice(void *user, const char *text)
     putc('\n', file);
 }
 
+static weir_unit_report unit_report(const weir_chain *chain, size_t node)
+{
+    weir_unit_report unit = {.report_size = sizeof unit};
+    (void)weir_chain_node_report(chain, node, &unit); /* there is such a node */
+    return unit;
+}
+
 static size_t missing_channels(const weir_unit_report *unit)
 {
     size_t channels = 0;
@@ -44,7 +51,7 @@ static void print_units(const cli_job *job, FILE *file)
 {
     char count[CLI_FIGURE];
     for (size_t i = 0; i < weir_chain_node_count(job->chain); i++) {
-        weir_unit_report unit = weir_chain_node_report(job->chain, i);
+        weir_unit_report unit = unit_report(job->chain, i);
         if (unit.missing_total > 0)
             fprintf(file, "  missing      %s samples met %s, in %zu of %llu channels\n",
                     cli_count(unit.missing_total, count, sizeof count), unit.name,
@@ -120,6 +127,14 @@ void cli_summary_print(const cli_job *job, const cli_result *result, FILE *file)
             cli_put_clean(file, job->output_files[i]);
             fprintf(file, "  %s\n", cli_shape(weir_chain_output_spec(job->chain, i), a, sizeof a));
         }
+    for (size_t i = 0; i < job->records.count; i++) {
+        const cli_record_file *records = &job->records.files[i];
+        if (result->err == WEIR_OK || records->count > 0) {
+            fputs(result->err == WEIR_OK ? "  records      " : "  kept         ", file);
+            cli_put_clean(file, records->path);
+            fprintf(file, "  %s records\n", cli_count(records->count, a, sizeof a));
+        }
+    }
     if (result->err != WEIR_OK && job->checkpoint_path != NULL) {
         fputs("  checkpoint   ", file);
         cli_put_clean(file, job->checkpoint_path);
@@ -143,7 +158,7 @@ static json_t *units_json(const cli_job *job)
 {
     json_t *units = json_array();
     for (size_t i = 0; i < weir_chain_node_count(job->chain); i++) {
-        weir_unit_report unit = weir_chain_node_report(job->chain, i);
+        weir_unit_report unit = unit_report(job->chain, i);
         json_t *row = json_object(), *missing = json_array();
         for (uint64_t j = 0; unit.missing_total > 0 && unit.missing != NULL && j < unit.channels;
              j++)
@@ -172,6 +187,19 @@ static json_t *outputs_json(const cli_job *job)
         json_array_append_new(outputs, row);
     }
     return outputs;
+}
+
+static json_t *records_json(const cli_job *job)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < job->records.count; i++) {
+        const cli_record_file *records = &job->records.files[i];
+        json_t *row = json_object();
+        json_object_set_new(row, "file", cli_json_text(records->path));
+        json_object_set_new(row, "count", cli_json_count(records->count));
+        json_array_append_new(list, row);
+    }
+    return list;
 }
 
 json_t *cli_summary_json(const cli_job *job, const cli_result *result)
@@ -209,6 +237,7 @@ json_t *cli_summary_json(const cli_job *job, const cli_result *result)
     json_object_set_new(json, "unfinished_frames", cli_json_count(report->unfinished_frames));
     json_object_set_new(json, "units", units_json(job));
     json_object_set_new(json, "outputs", outputs_json(job));
+    json_object_set_new(json, "records", records_json(job));
     json_object_set_new(json, "plan", cli_plan_json(job));
     json_object_set_new(json, "notices", notices);
     return json;

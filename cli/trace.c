@@ -68,7 +68,7 @@ static int record(cli_job *job)
                                 .next_message = job->lengths != NULL ? next_message : NULL,
                                 .progress = go_on,
                                 .user = job->lengths};
-    weir_run_report report;
+    weir_run_report report = {.report_size = sizeof report};
     weir_err err = weir_chain_run(job->chain, &options, &report);
     return record_end(job, weir_chain_cache(job->chain), err, report.frames_in, report.messages);
 }
@@ -200,7 +200,7 @@ static int open_trace(trace_job *job)
 
 static void note_cut(const trace_job *job)
 {
-    if (weir_trace_info_get(job->trace).cut)
+    if (weir_trace_info_get(job->trace)->cut)
         fprintf(stderr, "weir: %s: is cut short; what is whole was read\n", job->path);
 }
 
@@ -242,7 +242,7 @@ static json_t *replay_json(const trace_job *job, const weir_replay_report *repor
     const weir_cache_stats *stats = &report->stats;
     json_t *json = json_object();
     const char *policy =
-        job->replay.policy != NULL ? job->replay.policy : weir_trace_info_get(job->trace).policy;
+        job->replay.policy != NULL ? job->replay.policy : weir_trace_info_get(job->trace)->policy;
     json_object_set_new(json, "trace", cli_json_text(job->path));
     json_object_set_new(json, "policy", cli_json_text(policy));
     json_object_set_new(json, "steps", cli_json_count(report->steps));
@@ -264,7 +264,7 @@ static void print_replay(const trace_job *job, const weir_replay_report *report)
     const weir_cache_stats *stats = &report->stats;
     char a[CLI_FIGURE], b[CLI_FIGURE], c[CLI_FIGURE];
     const char *policy =
-        job->replay.policy != NULL ? job->replay.policy : weir_trace_info_get(job->trace).policy;
+        job->replay.policy != NULL ? job->replay.policy : weir_trace_info_get(job->trace)->policy;
     printf("%s%s%s: %" PRIu64 " steps under %s\n", cli_bold(stdout), job->path, cli_plain(stdout),
            report->steps, policy);
     printf("  takes        %" PRIu64 ", %" PRIu64 " of them hits (%.4f), %" PRIu64 " refused\n",
@@ -285,7 +285,7 @@ static void print_replay(const trace_job *job, const weir_replay_report *report)
 
 static int replay(trace_job *job)
 {
-    weir_replay_report report;
+    weir_replay_report report = {.report_size = sizeof report};
     if (job->steps)
         job->replay.step = print_step;
     weir_err err = weir_trace_replay(job->trace, &job->replay, &report);
@@ -361,7 +361,7 @@ static void print_tune(const trace_job *job, const weir_tune_report *report)
 
 static int tune(trace_job *job)
 {
-    weir_tune_report report;
+    weir_tune_report report = {.report_size = sizeof report};
     weir_err err = weir_trace_tune(job->trace, job->replay.policy, job->hit_rate, &report);
     if (err != WEIR_OK)
         return cli_fail_weir(err);

@@ -3,7 +3,7 @@
 # install time (cmake --install --prefix), so the pkg-config file is written then.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS weir_static weir_shared EXPORT weirTargets
+install(TARGETS weir_static weir_shared weir_core_static weir_core_shared EXPORT weirTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET weir_hdf5)
@@ -11,6 +11,7 @@ if(TARGET weir_hdf5)
 endif()
 install(DIRECTORY include/weir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 set_target_properties(weir_shared PROPERTIES EXPORT_NAME weir)
+set_target_properties(weir_core_shared PROPERTIES EXPORT_NAME weir_core)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
 install(EXPORT weirTargets NAMESPACE weir:: DESTINATION ${package})
@@ -21,12 +22,25 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.c
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.cmake DESTINATION ${package})
 
-install(CODE "set(PROJECT_VERSION \"${PROJECT_VERSION}\")
+# A static libweir is linked with what it uses itself, as it is installed (shared, mostly): Requires.private would
+# ask for the static parts of those as well, and Debian's libsndfile names some that no package of its brings.
+foreach(name weir weir-core)
+  set(private "-lm -pthread")
+  set(what "streaming signal chains inside a stated number of bytes")
+  if(name STREQUAL "weir")
+    string(JOIN " " private ${SNDFILE_LDFLAGS} ${HDF5_LDFLAGS} ${FYAML_LDFLAGS} "${private}")
+  else()
+    string(APPEND what ", without files: needs libc, libm and threads only")
+  endif()
+  install(CODE "set(PROJECT_VERSION \"${PROJECT_VERSION}\")
 set(CMAKE_INSTALL_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")
 set(CMAKE_INSTALL_INCLUDEDIR \"${CMAKE_INSTALL_INCLUDEDIR}\")
-set(weir_private \"${weir_private}\")
-configure_file(\"${CMAKE_SOURCE_DIR}/cmake/weir.pc.in\" \"${CMAKE_CURRENT_BINARY_DIR}/weir.pc\" @ONLY)")
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/weir.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+set(name \"${name}\")
+set(what \"${what}\")
+set(private \"${private}\")
+configure_file(\"${CMAKE_SOURCE_DIR}/cmake/weir.pc.in\" \"${CMAKE_CURRENT_BINARY_DIR}/${name}.pc\" @ONLY)")
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 
 # The man page is printed by the command from its own tables.
 if(TARGET weir_cli)

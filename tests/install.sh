@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What is installed can be used from elsewhere: by pkg-config, by CMake's find_package, both libraries; and
-# nothing but the public headers is there.
+# What is installed can be used from elsewhere: by pkg-config, by CMake's find_package, each library shared and
+# static; weir-core needs libc, libm and threads only; and nothing but the public headers is there.
 set -eu
 build=$(dirname "$WEIR")
 if grep -q '^WEIR_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then
@@ -30,6 +30,32 @@ export PKG_CONFIG_PATH
 cc "$SOURCE/examples/embed.c" -o "$work/embed" $(pkg-config --cflags --libs weir)
 lib=$(pkg-config --variable=libdir weir)
 LD_LIBRARY_PATH=$lib "$work/embed" | grep -q 'deviation of channel 0'
+# Statically, where only the static library is there (else the linker takes the shared one).
+mkdir "$work/only"
+cp -r "$lib"/*.a "$lib/pkgconfig" "$work/only"
+sed -i "s,^libdir=.*,libdir=$work/only," "$work"/only/pkgconfig/*.pc
+# shellcheck disable=SC2046
+(
+    PKG_CONFIG_PATH=$work/only/pkgconfig
+    cc "$SOURCE/examples/embed.c" -o "$work/embed_a" $(pkg-config --static --cflags --libs weir)
+)
+"$work/embed_a" | grep -q 'deviation of channel 0'
+
+# weir-core, shared and wholly static.
+# shellcheck disable=SC2046
+cc "$SOURCE/examples/embed.c" -o "$work/core" $(pkg-config --cflags --libs weir-core)
+LD_LIBRARY_PATH=$lib "$work/core" | grep -q 'deviation of channel 0'
+for found in $(readelf -d "$lib/libweir-core.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+    case $found in
+    libc.so.* | libm.so.* | libmvec.so.* | libpthread.so.* | ld-linux*) ;;
+    *) echo "libweir-core.so needs $found"; exit 1 ;;
+    esac
+done
+# shellcheck disable=SC2046
+cc -static "$SOURCE/examples/embed.c" -o "$work/core_a" $(pkg-config --static --cflags --libs weir-core)
+"$work/core_a" | grep -q 'deviation of channel 0'
+[ "$(pkg-config --modversion weir)" = "$(pkg-config --modversion weir-core)" ]
+
 # The name that a program is bound to carries the version of the interface.
 readelf -d "$work/embed" | grep -q 'libweir.so.0'
 
@@ -42,9 +68,13 @@ add_executable(shared $SOURCE/examples/embed.c)
 target_link_libraries(shared PRIVATE weir::weir)
 add_executable(static $SOURCE/examples/embed.c)
 target_link_libraries(static PRIVATE weir::weir_static)
+add_executable(core $SOURCE/examples/embed.c)
+target_link_libraries(core PRIVATE weir::weir_core)
+add_executable(core_static $SOURCE/examples/embed.c)
+target_link_libraries(core_static PRIVATE weir::weir_core_static)
 APP
 cmake -S "$work/app" -B "$work/app/build" -DCMAKE_PREFIX_PATH="$work/weir" >"$work/log" 2>&1 &&
     cmake --build "$work/app/build" >>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-for program in shared static; do
+for program in shared static core core_static; do
     "$work/app/build/$program" | grep -q 'deviation of channel 0'
 done

@@ -19,16 +19,16 @@
 typedef struct recorded {
     uint64_t frames, columns;
     weir_dtype dtype;
-    double *values; /* [frames x columns] */
+    double *values; /* [frames x columns]; of complex values [frames x columns x 2] */
     void *rows;     /* the same as delivered */
     uint64_t segments;
     uint64_t last_frames; /* of the last segment */
     int64_t first_index;
 } recorded;
 
-static inline double value_of(weir_dtype dtype, const void *rows, size_t at)
+static inline double value_of(weir_dtype part, const void *rows, size_t at)
 {
-    switch (dtype) {
+    switch (part) {
     case WEIR_U8:
         return ((const uint8_t *)rows)[at];
     case WEIR_U16:
@@ -41,8 +41,9 @@ static inline double value_of(weir_dtype dtype, const void *rows, size_t at)
         return (double)((const float *)rows)[at];
     case WEIR_F64:
         return ((const double *)rows)[at];
+    default:
+        return NAN;
     }
-    return NAN;
 }
 
 /* Reads to the end in pieces of 1 to tile frames (seed 0: always tile), checking what every source
@@ -97,10 +98,11 @@ static inline weir_err read_source(weir_source *source, size_t tile, uint64_t se
         free(rows);
     }
     free(memory);
-    all.values = malloc((size_t)(all.frames * all.columns + 1) * sizeof(double));
+    size_t count = (size_t)(all.frames * all.columns) * weir_dtype_parts(all.dtype);
+    all.values = malloc((count + 1) * sizeof(double));
     assert_non_null(all.values);
-    for (size_t i = 0; i < all.frames * all.columns; i++) {
-        all.values[i] = value_of(all.dtype, all.rows, i);
+    for (size_t i = 0; i < count; i++) {
+        all.values[i] = value_of(weir_dtype_part(all.dtype), all.rows, i);
     }
     *ret = all;
     return err;

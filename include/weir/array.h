@@ -15,20 +15,27 @@
 extern "C" {
 #endif
 
-/* Every dtype: X(NAME, value, bytes, short name, numpy's name). Host byte order. */
+/* Every dtype: X(NAME, value, bytes, short name, numpy's name). Host byte order. A complex value is two floats,
+ * the real part first. */
 #define WEIR_DTYPE_LIST(X)                                                                         \
     X(U8, 0, 1, "u8", "uint8")                                                                     \
     X(U16, 1, 2, "u16", "uint16")                                                                  \
     X(I16, 2, 2, "i16", "int16")                                                                   \
     X(I32, 3, 4, "i32", "int32")                                                                   \
     X(F32, 4, 4, "f32", "float32")                                                                 \
-    X(F64, 5, 8, "f64", "float64")
+    X(F64, 5, 8, "f64", "float64")                                                                 \
+    X(C64, 6, 8, "c64", "complex64")                                                               \
+    X(C128, 7, 16, "c128", "complex128")
 
 #define WEIR_DTYPE_ENUM(name, value, bytes, text, numpy) WEIR_##name = (value),
 typedef enum weir_dtype { WEIR_DTYPE_LIST(WEIR_DTYPE_ENUM) } weir_dtype;
 
 WEIR_API size_t weir_dtype_bytes(weir_dtype dtype);
 WEIR_API const char *weir_dtype_name(weir_dtype dtype);
+/* The real numbers that a value consists of: 2 for a complex dtype, else 1; and their dtype, which is a real
+ * dtype itself. A value of several parts is missing where any of them is not finite (S5). */
+WEIR_API size_t weir_dtype_parts(weir_dtype dtype);
+WEIR_API weir_dtype weir_dtype_part(weir_dtype dtype);
 /* By short or numpy's name, case-blind. WEIR_E_USAGE names those there are. */
 WEIR_API WEIR_NODISCARD weir_err weir_dtype_parse(const char *text, weir_dtype *ret_dtype);
 
@@ -79,9 +86,9 @@ WEIR_API WEIR_NODISCARD weir_err weir_spec_check(const weir_spec *spec);
  * recording's origin (S3). The memory is borrowed for the call that it is given to (S7). */
 typedef struct weir_message {
     const weir_spec *spec;
-    const void *data;         /* [frames x columns], spec->dtype, aligned to the dtype */
-    size_t frames;            /* 0 is a message too */
-    uint64_t segment;         /* number from 0; another number than before starts a new segment (S4) */
+    const void *data; /* [frames x columns], spec->dtype, aligned to a part of the dtype */
+    size_t frames;    /* 0 is a message too */
+    uint64_t segment; /* number from 0; another number than before starts a new segment (S4) */
     int64_t segment_start_ns; /* from the recording's origin */
     int64_t first_index;      /* within the segment; a jump starts a new segment (S4) */
     int output;               /* of an output block: index of the chain's output */

@@ -14,6 +14,9 @@
 extern "C" {
 #endif
 
+#define WEIR_VERSION_MAJOR 0
+#define WEIR_VERSION_MINOR 1
+#define WEIR_VERSION_PATCH 0
 #define WEIR_VERSION "0.1.0"
 
 #if defined(__GNUC__)
@@ -23,6 +26,28 @@ extern "C" {
 #define WEIR_API
 #define WEIR_NODISCARD
 #endif
+
+/* The version of the library that the program runs with, as WEIR_VERSION is written; that macro is the version
+ * of the header. Any thread. */
+WEIR_API const char *weir_version(void);
+
+/* ---- structs that grow ------------------------------------------------------------------- */
+
+/* Options, function tables, statistics, plans, reports and events start with their size, so that later versions
+ * can add fields at the end. One rule for all of them:
+ *
+ *   - who makes one sets its size: weir_..._options_default() does it for options, `= {.stats_size = sizeof
+ *     stats}` for what a call fills in. Of what the library lends, the library has set it.
+ *   - 0, or less than the first version had, is WEIR_E_USAGE, and the detail says what to do: an options struct
+ *     that is only zeroed is refused.
+ *   - a smaller one than this version's is of an older program: what it lacks has its default, and only what
+ *     it has is written.
+ *   - a larger one is of a newer program: what this version does not know must be zero, else WEIR_E_USAGE.
+ *     What such a program gets filled in ends in zeros.
+ *
+ * Options are returned by value: they grow into their `reserved` words, so that their size stays.
+ * Plain data has no size and never changes within one soname: values, settings, axes, specs, messages,
+ * buffers, segments, annotations, steps of a trace. */
 
 /* ---- errors ------------------------------------------------------------------------------ */
 
@@ -105,9 +130,21 @@ typedef struct weir_value {
     uint32_t line, column;          /* where it stands in its file, from 1; 0 = no file */
 } weir_value;
 
-/* Shorthands for values made in C: weir_text("cutoff", "6 kHz"), weir_number("order", 4). */
-WEIR_API weir_value weir_text(const char *key, const char *text);
+/* Values made in C: weir_text("cutoff", "6 kHz"), weir_number("order", 4), weir_bool("numba", false). `key` is
+ * NULL for an item of a list. Texts, items and keys are borrowed, as long as the value is used. */
+WEIR_API weir_value weir_null(const char *key);
+WEIR_API weir_value weir_bool(const char *key, bool flag);
 WEIR_API weir_value weir_number(const char *key, double number);
+WEIR_API weir_value weir_text(const char *key, const char *text);
+WEIR_API weir_value weir_list_of(const char *key, const weir_value *items, size_t count);
+WEIR_API weir_value weir_map_of(const char *key, const weir_value *items, size_t count);
+/* A list of numbers; items[count] is memory of the caller's, for as long as the value is used:
+ *     weir_value items[2];
+ *     weir_value band = weir_numbers("band", (const double[]){300, 6000}, 2, items); */
+WEIR_API weir_value weir_numbers(const char *key,
+                                 const double *numbers,
+                                 size_t count,
+                                 weir_value *items);
 
 typedef enum weir_setting_type {
     WEIR_SETTING_NUMBER,    /* double */

@@ -29,7 +29,7 @@ typedef struct weir_cache weir_cache;
 
 /* A buffer in a user's hands. It remembers its cache, heap and real bytes. */
 typedef struct weir_buffer {
-    void *memory;    /* aligned to 64 B, contents undefined */
+    void *memory;    /* aligned to 64 B, contents undefined; of a device's heap a handle (heap.h) */
     size_t bytes;    /* usable: at least what was asked */
     size_t charged;  /* what it occupies and is counted as */
     weir_cache *cache;
@@ -42,6 +42,7 @@ typedef struct weir_cache_options {
     uint64_t cache_limit;  /* bound of idle, bytes; WEIR_NO_LIMIT = none; or LIMIT_AUTO, LIMIT_OWN */
     uint64_t memory_limit; /* bound of held, bytes; WEIR_NO_LIMIT = none */
     uint64_t max_buffers;  /* bound of live + idle buffers; 0 = what the heap bears */
+    uint64_t reserved[4];  /* 0 */
 } weir_cache_options;
 
 /* Defaults: host, fit, no limits.
@@ -54,7 +55,8 @@ typedef struct weir_cache_options {
  */
 WEIR_API weir_cache_options weir_cache_options_default(void);
 
-/* Makes a cache. WEIR_E_USAGE: unknown policy, or a heap that it cannot serve. WEIR_E_NOMEM,
+/* Makes a cache. The records of a device heap's cache are in host memory and count against its limit too.
+ * WEIR_E_USAGE: unknown policy, or a heap that it cannot serve. WEIR_E_NOMEM,
  * WEIR_E_LIMIT: its records do not fit. */
 WEIR_API WEIR_NODISCARD weir_err weir_cache_create(const weir_cache_options *options,
                                                    weir_cache **ret_cache);
@@ -76,6 +78,13 @@ WEIR_API weir_buffer *weir_buffer_ref(weir_buffer *buffer);
 
 /* One owner less; the last gives the buffer back to its cache. NULL is ignored. Any thread. */
 WEIR_API void weir_buffer_unref(weir_buffer *buffer);
+
+/* Copies between host memory and a part of a buffer, whatever heap it is on: by memcpy where the host can address
+ * it, else by the heap, in `queue` (NULL: done on return). WEIR_E_USAGE: beyond the buffer's end. WEIR_E_IO. */
+WEIR_API WEIR_NODISCARD weir_err weir_buffer_copy_in(
+    weir_buffer *buffer, size_t offset, const void *from, size_t bytes, weir_queue *queue);
+WEIR_API WEIR_NODISCARD weir_err weir_buffer_copy_out(
+    weir_buffer *buffer, size_t offset, void *to, size_t bytes, weir_queue *queue);
 
 /* Counts memory that lies elsewhere against memory_limit. WEIR_E_LIMIT: it does not fit. */
 WEIR_API WEIR_NODISCARD weir_err weir_cache_charge(weir_cache *cache, uint64_t bytes);
@@ -123,8 +132,8 @@ typedef struct weir_cache_stats {
     WEIR_CACHE_STATS_LIST(WEIR_CACHE_STATS_FIELD)
 } weir_cache_stats;
 
-/* All figures at one instant. Any thread. */
-WEIR_API void weir_cache_stats_read(weir_cache *cache, weir_cache_stats *ret_stats);
+/* All figures at one instant. Any thread. WEIR_E_USAGE: stats_size is not set; the only error. */
+WEIR_API weir_err weir_cache_stats_read(weir_cache *cache, weir_cache_stats *ret_stats);
 
 /* Walks the records and compares every sum with its counter. WEIR_E_INTERNAL names the first that
  * is wrong. For tests; holds the lock for the whole walk. */

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * weir/chain.h: a chain of units: built by calls, planned for an input, run tile by tile inside its
- * bytes. Also what a source and a sink are. A chain is used by one thread at a time.
+ * bytes. Also what a source and a sink are.
+ *
+ * Threads. A chain is used by one thread at a time, which may be another one for each call; chains do not share
+ * anything, so several may run at once. What a chain calls (sinks, sources, events, progress) it calls in the thread
+ * of the call that is under way, never in its own threads, and that may not call the chain again. From any thread at
+ * any time: all of cache.h on weir_chain_cache(chain), while the chain exists.
  */
 #ifndef WEIR_CHAIN_H
 #define WEIR_CHAIN_H
@@ -36,6 +41,7 @@ typedef struct weir_annotation {
 
 /* What a source says of itself. Lent by the source until it is closed. */
 typedef struct weir_source_info {
+    size_t info_size;             /* sizeof(weir_source_info) of who filled it */
     const char *format;           /* "npy", "edf" */
     weir_spec spec;               /* of what read() delivers */
     uint64_t frames;              /* in all, after selection; WEIR_FRAMES_UNKNOWN */
@@ -56,7 +62,7 @@ typedef struct weir_source_info {
 
 /* A source's functions: all required, called from the chain's thread only, without locks. */
 typedef struct weir_source_ops {
-    size_t ops_size;
+    size_t ops_size; /* sizeof(weir_source_ops) of who filled it */
     const char *name;
     const weir_source_info *(*info)(weir_source *source);
     /* Bytes of buffer that it needs to fill tiles of that capacity. Pure. */
@@ -96,7 +102,7 @@ WEIR_API WEIR_NODISCARD weir_err weir_checkpoint_get(weir_checkpoint *checkpoint
 
 /* A sink's functions: required unless stated, called from the chain's thread only, without locks. */
 typedef struct weir_sink_ops {
-    size_t ops_size;
+    size_t ops_size; /* sizeof(weir_sink_ops) of who filled it */
     const char *name;
     /* Bytes of buffer that it needs for such a stream; refuses what the format cannot hold
      * (WEIR_E_USAGE names the loss). Pure. */
@@ -143,7 +149,7 @@ WEIR_API const weir_source_info *weir_source_info_get(weir_source *source);
 
 typedef struct weir_chain_options {
     size_t options_size;      /* sizeof(weir_chain_options) */
-    weir_heap *heap;          /* NULL = host */
+    weir_heap *heap;          /* NULL = host; must be addressable by the host: no device runs chains yet */
     const char *policy;       /* of the chain's cache; NULL = fit */
     uint64_t memory_limit;    /* bytes; WEIR_NO_LIMIT = the plan itself is the limit */
     uint64_t cache_limit;     /* bytes */
@@ -154,12 +160,14 @@ typedef struct weir_chain_options {
     bool fuse;                /* true: neighbours go through a tile together; false: one by one. The
                                  same bits */
     bool checkpoints;         /* a run may write them: their memory is planned */
+    uint64_t reserved[4];     /* 0 */
 } weir_chain_options;
 
 /* Everything unset. */
 WEIR_API weir_chain_options weir_chain_options_default(void);
 
-/* Makes an empty chain with a cache of its own. WEIR_E_USAGE, WEIR_E_NOMEM. */
+/* Makes an empty chain with a cache of its own. WEIR_E_USAGE: an option is out of range, options_size is not
+ * set, or the heap is a device's. WEIR_E_PLAN: the chain itself is above the memory limit. WEIR_E_NOMEM. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_create(const weir_chain_options *options,
                                                    weir_chain **ret_chain);
 /* NULL is ignored. */
@@ -200,7 +208,10 @@ WEIR_API WEIR_NODISCARD weir_err weir_chain_output(weir_chain *chain, int node, 
 /* The chain as text, kept for side files. Copied. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_set_text(weir_chain *chain, const char *text);
 
-WEIR_API weir_cache *weir_chain_cache(weir_chain *chain); /* lent */
+/* The cache of the chain's own heap, lent. Any thread may read its statistics and change its limits, also while the
+ * chain runs. A memory limit below what is in use is WEIR_E_LIMIT and changes nothing (M5); above that the chain
+ * goes on as planned, since after the first push it allocates nothing. The start sets the limit of the options. */
+WEIR_API weir_cache *weir_chain_cache(weir_chain *chain);
 WEIR_API double weir_chain_gap_tolerance(const weir_chain *chain);
 
 /* ---- planning ----------------------------------------------------------------------------- */
@@ -209,9 +220,11 @@ WEIR_API double weir_chain_gap_tolerance(const weir_chain *chain);
 #define WEIR_SETTLES_NEVER UINT64_MAX
 
 typedef struct weir_plan_part {
+    size_t part_size;         /* set by the library: bytes from one part to the next */
     const char *name;         /* "2 butterworth" */
     const char *kind;         /* "unit" "edge" "spare" "scratch" "tile" "reader" "writer" "threads"
-                                 "charges" "records" "checkpoint" */
+                                 "charges" "records" (of the cache) "record port" (of a unit: weir_chain_on_records)
+                                 "checkpoint" */
     uint64_t bytes;
     uint64_t capacity_frames; /* of an edge or tile; else 0 */
     const weir_spec *spec;    /* what it holds or outputs; NULL = none */
@@ -224,10 +237,13 @@ typedef struct weir_plan_part {
 } weir_plan_part;
 
 typedef struct weir_plan {
-    const weir_plan_part *parts;
+    size_t plan_size;            /* set by the library */
+    const weir_plan_part *parts; /* by weir_plan_part_at; parts[i] while part_size is sizeof *parts */
     size_t part_count;
-    uint64_t total_bytes;
-    uint64_t memory_limit_bytes; /* WEIR_NO_LIMIT = none stated */
+    uint64_t total_bytes;        /* of both heaps: */
+    uint64_t host_bytes;         /* in host memory */
+    uint64_t device_bytes;       /* on the chain's heap, where that is a device's; else 0 */
+    uint64_t memory_limit_bytes; /* of each heap; WEIR_NO_LIMIT = none stated */
     bool fits;
     uint64_t tile_frames;
     uint64_t threads;
@@ -236,6 +252,9 @@ typedef struct weir_plan {
     double delay_frames;    /* NAN = differs by frequency */
     uint64_t settle_frames; /* WEIR_SETTLES_NEVER */
 } weir_plan;
+
+/* Part number `number`, whatever the size of a part is in the library; NULL from part_count on. */
+WEIR_API const weir_plan_part *weir_plan_part_at(const weir_plan *plan, size_t number);
 
 /* Plans the chain for a stream that is pushed. Fixes the chain: nothing can be added afterwards; a
  * second plan replaces the first until the run has started. The plan is lent until then.
@@ -270,7 +289,9 @@ WEIR_API const weir_spec *weir_chain_output_spec(const weir_chain *chain, size_t
 /* Takes one block of output, lent for the call. An error ends the push and is returned by it. */
 typedef weir_err (*weir_sink_fn)(void *user, const weir_message *block);
 
-/* Processes one message (borrowed for the call, S7); the sink is called for what comes out. The first push
+/* Processes one message (borrowed for the call, S7); the sink is called for what comes out. Nothing waits for a
+ * tile to be full: all frames of the message are processed before the call returns, and all output that they make
+ * due is out; a tile is only the most that is processed at a time. The first push
  * allocates all buffers: WEIR_E_PLAN where the plan is above the limit; no later push allocates anything.
  * A message that starts a new segment ends the open one first (see weir_chain_finish).
  * WEIR_E_USAGE: not planned, planned for a source, another spec, or called from the sink.
@@ -292,7 +313,9 @@ WEIR_API WEIR_NODISCARD weir_err weir_chain_finish(weir_chain *chain, weir_sink_
 /* As weir_chain_push, for chains with one output: the output goes into rows[capacity x output columns], and
  * *ret_block says what came (0 frames: nothing yet). Where capacity is less than what is due (see
  * weir_chain_due), or a new segment begins behind the first frames that came out, part of the message is left:
- * weir_chain_consumed says how much was consumed; call again with the rest. */
+ * weir_chain_consumed says how much was consumed; call again with the rest. Where rows were filled, more may be
+ * due of frames consumed already: a message of 0 frames takes that too.
+ * An error of a function of weir_chain_on_records is returned by the next call where frames have come already. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_push_into(weir_chain *chain,
                                                       const weir_message *message,
                                                       void *rows,
@@ -307,6 +330,56 @@ WEIR_API WEIR_NODISCARD weir_err weir_chain_pull(weir_chain *chain,
                                                  void *rows,
                                                  size_t capacity,
                                                  weir_message *ret_block);
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+typedef enum weir_event_kind {
+    WEIR_EVENT_SEGMENT, /* a segment begins, with the first frame after a start or a gap */
+    WEIR_EVENT_NOTICE   /* the source has found something while it was read */
+} weir_event_kind;
+
+typedef struct weir_event {
+    size_t event_size; /* set by the library */
+    weir_event_kind kind;
+    uint64_t segment;  /* its number, as blocks of output state it */
+    int64_t start_ns;  /* of its first frame, from the recording's origin */
+    int64_t gap_ns;    /* from the end of the segment before; 0 of the first, negative where time went back */
+    const char *text;  /* of a notice, else NULL */
+} weir_event;
+
+/* Called in the thread that pushes, pulls or runs: of a segment after all output of the one before it and before
+ * its own. Must not call the chain. */
+typedef void (*weir_event_fn)(void *user, const weir_event *event);
+
+/* Sets who is told from now on; NULL: nobody. Notices from before the start: weir_chain_notices and the source's
+ * info. */
+WEIR_API void weir_chain_on_event(weir_chain *chain, weir_event_fn call, void *user);
+
+/* ---- records ------------------------------------------------------------------------------- */
+
+/* Events that a unit found, borrowed for the call. All of them are of one segment. The time of a record is
+ * segment_start_ns + spec->dims[0].start + index / spec->rate_hz. */
+typedef struct weir_record_batch {
+    size_t batch_size; /* set by the library */
+    const weir_record *records;
+    size_t count;           /* 1 or more */
+    const weir_spec *spec;  /* of the unit's input: rate, labels and physical units of its channels */
+    int64_t segment_start_ns;
+    int node;
+} weir_record_batch;
+
+typedef weir_err (*weir_records_fn)(void *user, const weir_record_batch *batch);
+
+/* Calls fn with the records of a node whose unit has the flag WEIR_UNIT_RECORDS, during push, pull, finish and
+ * run, in the caller's floating-point mode; NULL = nobody takes them. In one batch after the other the records
+ * are ordered by (segment, index, column): the same sequence for any message boundaries, tiles, threads and
+ * blocks. An error of fn ends the call like an error of a sink: that batch is offered again by the next call,
+ * weir_chain_reset drops it. Calling the chain from fn is refused (WEIR_E_USAGE). May be called before and after
+ * planning. WEIR_E_USAGE: no such node, its unit has no records, called from a sink. */
+WEIR_API WEIR_NODISCARD weir_err weir_chain_on_records(weir_chain *chain,
+                                                       int node,
+                                                       weir_records_fn fn,
+                                                       void *user);
 
 /* As before the first frame; buffers stay. */
 WEIR_API void weir_chain_reset(weir_chain *chain);
@@ -339,6 +412,7 @@ WEIR_API WEIR_NODISCARD weir_err weir_chain_restore(weir_chain *chain, const voi
 /* ---- runs ---------------------------------------------------------------------------------- */
 
 typedef struct weir_progress {
+    size_t progress_size;             /* set by the library */
     uint64_t frames_in, frames_total; /* frames_total may be WEIR_FRAMES_UNKNOWN */
     double seconds;                   /* since the start */
     double rate_hz;
@@ -361,9 +435,14 @@ typedef struct weir_run_options {
      * sinks that they were made to be resumed (weir_output_options.resume). */
     const char *checkpoint;
     bool resume;
+    uint64_t reserved[4]; /* 0 */
 } weir_run_options;
 
+/* By tiles, without progress. */
+WEIR_API weir_run_options weir_run_options_default(void);
+
 typedef struct weir_run_report {
+    size_t report_size;         /* sizeof(weir_run_report), set by the caller */
     uint64_t frames_in;
     uint64_t frames_out;        /* of all outputs */
     double seconds;
@@ -382,7 +461,8 @@ typedef struct weir_run_report {
 } weir_run_report;
 
 /* Runs a planned chain from source to sinks: start, read, push, flush each second, finish. After
- * WEIR_E_INTERRUPTED the outputs are flushed and stay NAME.part. *ret_report is written in every case.
+ * WEIR_E_INTERRUPTED the outputs are flushed and stay NAME.part. *ret_report is written in every case but one:
+ * WEIR_E_USAGE where its size is not set.
  * With a checkpoint, WEIR_E_USAGE names what differs: input, chain, settings, outputs, version or SIMD level. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_run(weir_chain *chain,
                                                 const weir_run_options *options,
@@ -390,6 +470,7 @@ WEIR_API WEIR_NODISCARD weir_err weir_chain_run(weir_chain *chain,
 
 /* What a node's unit met so far. */
 typedef struct weir_unit_report {
+    size_t report_size;      /* sizeof(weir_unit_report), set by the caller */
     const char *name;
     const uint64_t *missing; /* samples that were not finite, one count a channel (S5); lent */
     uint64_t channels;
@@ -400,7 +481,10 @@ typedef struct weir_unit_report {
 } weir_unit_report;
 
 WEIR_API size_t weir_chain_node_count(const weir_chain *chain);
-WEIR_API weir_unit_report weir_chain_node_report(const weir_chain *chain, size_t node);
+/* WEIR_E_USAGE: no such node, or report_size is not set. */
+WEIR_API weir_err weir_chain_node_report(const weir_chain *chain,
+                                         size_t node,
+                                         weir_unit_report *ret_report);
 
 /* Notices of the chain (settings without effect, renamed channels), capped. Lent. */
 WEIR_API const char *const *weir_chain_notices(const weir_chain *chain, size_t *ret_count);

@@ -14,9 +14,14 @@ extern "C" {
 
 typedef struct weir_heap weir_heap;
 
+/* Copies and kernels of one device that run one after another, in the order in which they were given. Opaque: each
+ * heap knows its own. NULL = none: the call returns when its work is done. */
+typedef struct weir_queue weir_queue;
+
 /* What a heap can do beyond the required slots. */
 #define WEIR_HEAP_PAGES 1u  /* reserve, commit, decommit and release are there */
-#define WEIR_HEAP_DEVICE 2u /* the bytes are not addressable by the host */
+#define WEIR_HEAP_DEVICE 2u /* the host cannot address the bytes: `memory` is a handle, not to be read, written or
+                               added to; copies and queues are there */
 
 /* A heap's functions. Every slot may be called from any thread at once, holds no lock of the cache,
  * may block, never prints. Required slots first; optional ones say what NULL means. */
@@ -47,6 +52,18 @@ typedef struct weir_heap_ops {
     weir_err (*synchronise)(weir_heap *heap);
     /* Optional: ends the heap (NULL: it lives as long as the process). */
     void (*destroy)(weir_heap *heap);
+    /* Optional, all or none (NULL: no WEIR_HEAP_DEVICE; the host copies by memcpy and there are no queues). Copy between host memory and a part of a buffer; with a queue they may return before, and `from`
+     * and `to` must stay until its work has been waited for. WEIR_E_IO: the device has failed. */
+    weir_err (*copy_in)(weir_heap *heap, void *memory, size_t offset, const void *from, size_t bytes,
+                        weir_queue *queue);
+    weir_err (*copy_out)(weir_heap *heap, void *to, void *memory, size_t offset, size_t bytes,
+                         weir_queue *queue);
+    /* WEIR_E_NOMEM: the device has no more queues. */
+    weir_err (*queue_create)(weir_heap *heap, weir_queue **ret_queue);
+    /* Waits until all work given to it is done, and returns the first error of it. */
+    weir_err (*queue_wait)(weir_heap *heap, weir_queue *queue);
+    /* Waits, and ends it. NULL is ignored. */
+    void (*queue_destroy)(weir_heap *heap, weir_queue *queue);
 } weir_heap_ops;
 
 /* Every heap starts so. */

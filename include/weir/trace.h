@@ -61,6 +61,7 @@ typedef struct weir_trace_step {
 } weir_trace_step;
 
 typedef struct weir_trace_info {
+    size_t info_size;     /* set by the library */
     const char *form;     /* "weir", "csv" */
     const char *policy;   /* that it was recorded under */
     uint64_t cache_limit; /* at its start; WEIR_LIMIT_OWN = the policy's own */
@@ -74,8 +75,8 @@ WEIR_API WEIR_NODISCARD weir_err weir_trace_open(const char *path, weir_trace **
 WEIR_API WEIR_NODISCARD weir_err weir_trace_next(weir_trace *trace, weir_trace_step *ret_step);
 /* From the first step again. */
 WEIR_API WEIR_NODISCARD weir_err weir_trace_rewind(weir_trace *trace);
-WEIR_API weir_trace_info weir_trace_info_get(const weir_trace *trace); /* lent until close */
-WEIR_API void weir_trace_close(weir_trace *trace);                     /* NULL is ignored */
+WEIR_API const weir_trace_info *weir_trace_info_get(const weir_trace *trace); /* lent until close */
+WEIR_API void weir_trace_close(weir_trace *trace);                            /* NULL is ignored */
 
 /* ---- replaying ---------------------------------------------------------------------------- */
 
@@ -89,11 +90,13 @@ typedef struct weir_replay_options {
     /* Called after each step. NULL = none. An error ends the replay and is returned. */
     weir_err (*step)(void *user, const weir_trace_step *step, const weir_cache_stats *after);
     void *user;
+    uint64_t reserved[4]; /* 0 */
 } weir_replay_options;
 
 #define WEIR_LIMIT_TRACE (UINT64_MAX - 4)
 
 typedef struct weir_replay_report {
+    size_t report_size;             /* sizeof(weir_replay_report), set by the caller */
     uint64_t steps, takes, refused; /* takes that a limit refused */
     uint64_t rows, rows_failed;     /* steps that say what must stand after them; and those that did not */
     weir_trace_step first_failed;
@@ -120,6 +123,7 @@ typedef struct weir_tune_point {
 } weir_tune_point;
 
 typedef struct weir_tune_report {
+    size_t report_size; /* sizeof(weir_tune_report), set by the caller */
     const char *policy;
     uint64_t takes;
     double wanted_rate;

@@ -19,6 +19,17 @@ extern "C" {
 #define WEIR_UNIT_STATEFUL 32u        /* an output frame depends on earlier input */
 #define WEIR_UNIT_COLUMNWISE 64u      /* each column by itself, but for what all share */
 #define WEIR_UNIT_JOINS 128u          /* has two inputs or more, of equal rate */
+#define WEIR_UNIT_COMPLEX 256u        /* takes complex values too; others refuse them by name */
+#define WEIR_UNIT_RECORDS 512u        /* finds events: see weir_chain_on_records */
+
+/* An event that a unit found in its input: 32 bytes, without padding. */
+typedef struct weir_record {
+    uint64_t segment; /* counted by the chain, as in weir_message */
+    int64_t index;    /* frame of the unit's input, counted from 0 within the segment */
+    uint32_t column;  /* of that frame, row-major; where a frame is one value a channel, the channel */
+    uint32_t kind;    /* as the unit's page states */
+    double value;     /* amplitude, in the physical unit of the channel */
+} weir_record;
 
 typedef struct weir_unit_info {
     const char *name;

@@ -23,9 +23,31 @@ static void dtypes(void **state)
     assert_int_equal(dtype, WEIR_F64);
     assert_ok(weir_dtype_parse("i16", &dtype));
     assert_int_equal(dtype, WEIR_I16);
-    assert_fails(weir_dtype_parse("c64", &dtype), WEIR_E_USAGE, "allowed: u8 u16 i16 i32 f32 f64");
+    assert_fails(weir_dtype_parse("f16", &dtype), WEIR_E_USAGE,
+                 "allowed: u8 u16 i16 i32 f32 f64 c64 c128");
     assert_fails(weir_dtype_parse(NULL, &dtype), WEIR_E_USAGE, "no text");
     assert_int_equal(dtype, WEIR_I16);
+}
+
+static void complex_dtypes(void **state)
+{
+    (void)state;
+    static const weir_dtype dtypes[] = {WEIR_C64, WEIR_C128}, parts[] = {WEIR_F32, WEIR_F64};
+    static const char *const names[][2] = {{"c64", "complex64"}, {"c128", "complex128"}};
+    for (size_t i = 0; i < 2; i++) {
+        weir_dtype dtype = WEIR_U8;
+        assert_ok(weir_dtype_parse(names[i][0], &dtype));
+        assert_int_equal(dtype, dtypes[i]);
+        assert_ok(weir_dtype_parse(names[i][1], &dtype));
+        assert_int_equal(dtype, dtypes[i]);
+        assert_string_equal(weir_dtype_name(dtype), names[i][0]);
+        assert_int_equal(weir_dtype_bytes(dtype), i == 0 ? 8 : 16);
+        assert_int_equal(weir_dtype_part(dtype), parts[i]);
+        assert_int_equal(weir_dtype_parts(dtype), 2);
+        assert_int_equal(weir_dtype_part(parts[i]), parts[i]);
+        assert_int_equal(weir_dtype_parts(parts[i]), 1);
+    }
+    assert_int_equal(weir_dtype_parts(WEIR_U8), 1);
 }
 
 static void sizes(void **state)
@@ -98,6 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dtypes),
+        cmocka_unit_test(complex_dtypes),
         cmocka_unit_test(sizes),
         cmocka_unit_test(what_is_refused),
     };

@@ -32,6 +32,16 @@ const char *weir_dtype_name(weir_dtype dtype)
     return "?";
 }
 
+size_t weir_dtype_parts(weir_dtype dtype)
+{
+    return weir_dtype_part(dtype) == dtype ? 1 : 2;
+}
+
+weir_dtype weir_dtype_part(weir_dtype dtype)
+{
+    return dtype == WEIR_C64 ? WEIR_F32 : dtype == WEIR_C128 ? WEIR_F64 : dtype;
+}
+
 weir_err weir_dtype_parse(const char *text, weir_dtype *ret_dtype)
 {
     static const struct {

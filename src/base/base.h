@@ -7,6 +7,7 @@
 #define WEIRI_BASE_H
 
 #include <stdarg.h>
+#include <stddef.h>
 
 #include <weir/base.h>
 
@@ -26,6 +27,26 @@ weir_err weiri_fail_prefix(weir_err err, const char *format, ...) WEIRI_PRINTF(2
 
 /* How often this thread has failed so far: says whether a call has left a detail of its own. */
 uint64_t weiri_fail_count(void);
+
+/* The rule of structs that start with their size (weir/base.h), for one kind of struct. */
+typedef struct weiri_sized {
+    const char *field; /* "chain options: options_size" */
+    const char *make;  /* what to do: "weir_chain_options_default() makes them" */
+    size_t least;      /* bytes of the first version, WEIRI_THROUGH its last field */
+    size_t known;      /* bytes that this version knows */
+} weiri_sized;
+#define WEIRI_THROUGH(type, field) (offsetof(type, field) + sizeof(((type *)0)->field))
+
+/* Of one that is used where it is (tables of functions): its size, and zeros after what is known. */
+weir_err weiri_sized_check(const weiri_sized *rule, const void *given);
+/* Checks one and copies what it has over *ret, which holds the defaults. *ret keeps its size. */
+weir_err weiri_sized_read(const weiri_sized *rule, const void *given, void *ret);
+/* Copies a filled struct of rule->known bytes to a caller's; that keeps its size. */
+weir_err weiri_sized_write(const weiri_sized *rule, const void *filled, void *ret);
+
+/* Whether an optional slot of a table is there: it may have been filled by a program that knew fewer. */
+#define WEIRI_HAS(ops, slot)                                                                       \
+    ((ops)->ops_size >= WEIRI_THROUGH(__typeof__(*(ops)), slot) && (ops)->slot != NULL)
 
 /* As vsnprintf in the C locale, into one line: control characters become '?'. */
 void weiri_format(char *text, size_t size, const char *format, va_list args) WEIRI_PRINTF(3, 0);

@@ -149,11 +149,6 @@ static void presets(void **state)
     assert_true(notices.count == 0);
 }
 
-static weir_value list_of(const char *key, const weir_value *items, size_t count)
-{
-    return (weir_value){.key = key, .type = WEIR_VALUE_LIST, .items = items, .count = count};
-}
-
 static void given_values(void **state)
 {
     (void)state;
@@ -161,15 +156,14 @@ static void given_values(void **state)
                                 weir_text(NULL, "Average")};
     const weir_value numbers[] = {weir_number(NULL, 1), weir_text(NULL, "2.5"),
                                   weir_number(NULL, 3)};
-    const weir_value rows[] = {list_of(NULL, numbers, 3), list_of(NULL, numbers, 3)};
-    weir_value null = {.key = "gain", .type = WEIR_VALUE_NULL};
-    weir_value flag = {.key = "flag", .type = WEIR_VALUE_BOOL, .number = 0, .text = "false"};
+    const weir_value rows[] = {weir_list_of(NULL, numbers, 3), weir_list_of(NULL, numbers, 3)};
+    weir_value null = weir_null("gain"), flag = weir_bool("flag", false);
     weir_value marked = weir_text("cutoff", "6 kHz");
     marked.line = 7;
     marked.column = 3;
     assert_ok(READ(marked, weir_text("order", "4"), null, flag, weir_text("name", "freq"),
-                   weir_text("kind", "PowerKind.REL_POWER"), list_of("operation", names, 2),
-                   weir_number("weights", 2), list_of("matrix", rows, 2), list_of("any", rows, 2),
+                   weir_text("kind", "PowerKind.REL_POWER"), weir_list_of("operation", names, 2),
+                   weir_number("weights", 2), weir_list_of("matrix", rows, 2), weir_list_of("any", rows, 2),
                    weir_text("use_numba", "x")));
     assert_true(s.cutoff == 6000 && s.order == 4 && s.gain == 1.5 && !s.flag && s.kind == 1);
     assert_true(s.operations.count == 2 && s.operations.of.choices[0] == 1);
@@ -184,6 +178,22 @@ static void given_values(void **state)
     weir_value number = {.key = "name", .type = WEIR_VALUE_NUMBER, .number = 7, .text = "007"};
     assert_ok(READ(ORDER, number));
     assert_string_equal(s.name, "007"); /* as written */
+}
+
+static void made_in_c(void **state)
+{
+    (void)state;
+    weir_value items[3];
+    weir_value numbers = weir_numbers("weights", (const double[]){1, -2.5, 3e9}, 3, items);
+    assert_true(numbers.type == WEIR_VALUE_LIST && numbers.count == 3 && numbers.items == items);
+    assert_ok(READ(ORDER, numbers, weir_bool("flag", true)));
+    assert_true(s.flag && s.weights.count == 3 && s.weights.listed);
+    assert_true(s.weights.of.numbers[1] == -2.5 && s.weights.of.numbers[2] == 3e9);
+    assert_fails(READ(ORDER, weir_bool("name", true)), WEIR_E_CHAIN, "a text is wanted, true was");
+    weir_value inner[] = {weir_number("a", 1), weir_text("b", "two")};
+    assert_ok(READ(ORDER, weir_map_of("any", inner, 2)));
+    assert_true(s.any->type == WEIR_VALUE_MAP && s.any->count == 2);
+    assert_string_equal(s.any->items[1].key, "b");
 }
 
 static void mistakes(void **state)
@@ -227,19 +237,19 @@ static void mistakes_in_lists(void **state)
 {
     (void)state;
     const weir_value numbers[] = {weir_number(NULL, 1), weir_text(NULL, "x")};
-    assert_fails(READ(ORDER, list_of("weights", numbers, 2)), WEIR_E_CHAIN,
+    assert_fails(READ(ORDER, weir_list_of("weights", numbers, 2)), WEIR_E_CHAIN,
                  "weights: 'x' is not a number");
     assert_ptr_equal(wrong, &numbers[1]);
-    const weir_value ragged[] = {list_of(NULL, numbers, 1), list_of(NULL, numbers, 2)};
-    assert_fails(READ(ORDER, list_of("matrix", ragged, 2)), WEIR_E_CHAIN,
+    const weir_value ragged[] = {weir_list_of(NULL, numbers, 1), weir_list_of(NULL, numbers, 2)};
+    assert_fails(READ(ORDER, weir_list_of("matrix", ragged, 2)), WEIR_E_CHAIN,
                  "matrix: row 2 has 2 numbers, 1 are wanted");
-    assert_fails(READ(ORDER, list_of("matrix", numbers, 1)), WEIR_E_CHAIN, "matrix: a row");
-    assert_fails(READ(ORDER, list_of("matrix", (weir_value[]){list_of(NULL, NULL, 0)}, 1)),
+    assert_fails(READ(ORDER, weir_list_of("matrix", numbers, 1)), WEIR_E_CHAIN, "matrix: a row");
+    assert_fails(READ(ORDER, weir_list_of("matrix", (weir_value[]){weir_list_of(NULL, NULL, 0)}, 1)),
                  WEIR_E_CHAIN, "row 1 has 0");
     weir_value nested[WEIRI_VALUE_DEPTH + 2];
     nested[0] = weir_number(NULL, 1);
     for (size_t i = 1; i < sizeof nested / sizeof nested[0]; i++) {
-        nested[i] = list_of(NULL, &nested[i - 1], 1);
+        nested[i] = weir_list_of(NULL, &nested[i - 1], 1);
     }
     nested[WEIRI_VALUE_DEPTH + 1].key = "any";
     assert_fails(READ(ORDER, nested[WEIRI_VALUE_DEPTH + 1]), WEIR_E_CHAIN,
@@ -253,8 +263,8 @@ static void memory_that_ends(void **state)
 {
     (void)state;
     const weir_value numbers[] = {weir_number(NULL, 1), weir_text(NULL, "2.5")};
-    weir_value rows[] = {list_of("matrix", (weir_value[]){list_of(NULL, numbers, 2)}, 1),
-                         list_of("any", numbers, 2), weir_text("name", "freq"), ORDER};
+    weir_value rows[] = {weir_list_of("matrix", (weir_value[]){weir_list_of(NULL, numbers, 2)}, 1),
+                         weir_list_of("any", numbers, 2), weir_text("name", "freq"), ORDER};
     weir_err err = WEIR_E_NOMEM;
     size_t n = 0;
     for (; err != WEIR_OK && n < 100; n++) {
@@ -305,6 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(presets, release),
         cmocka_unit_test_teardown(given_values, release),
+        cmocka_unit_test_teardown(made_in_c, release),
         cmocka_unit_test_teardown(mistakes, release),
         cmocka_unit_test_teardown(mistakes_in_lists, release),
         cmocka_unit_test_teardown(memory_that_ends, release),

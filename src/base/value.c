@@ -18,6 +18,42 @@ weir_value weir_number(const char *key, double number)
     return value;
 }
 
+weir_value weir_null(const char *key)
+{
+    weir_value value = {.key = key, .type = WEIR_VALUE_NULL};
+    return value;
+}
+
+weir_value weir_bool(const char *key, bool flag)
+{
+    weir_value value = {.key = key,
+                        .type = WEIR_VALUE_BOOL,
+                        .number = flag ? 1 : 0,
+                        .text = flag ? "true" : "false"};
+    return value;
+}
+
+weir_value weir_list_of(const char *key, const weir_value *items, size_t count)
+{
+    weir_value value = {.key = key, .type = WEIR_VALUE_LIST, .items = items, .count = count};
+    return value;
+}
+
+weir_value weir_map_of(const char *key, const weir_value *items, size_t count)
+{
+    weir_value value = {.key = key, .type = WEIR_VALUE_MAP, .items = items, .count = count};
+    return value;
+}
+
+weir_value
+weir_numbers(const char *key, const double *numbers, size_t count, weir_value *items)
+{
+    for (size_t i = 0; i < count; i++) {
+        items[i] = weir_number(NULL, numbers[i]);
+    }
+    return weir_list_of(key, items, count);
+}
+
 static bool text_copy(const char *text, weiri_memory memory, const char **ret_copy)
 {
     *ret_copy = NULL;

@@ -114,14 +114,16 @@ static weir_err build(weir_cache *cache, const weiri_policy_ops *ops, const layo
 
 static weir_err read_options(const weir_cache_options *from, weir_cache_options *ret_options)
 {
+    static const weiri_sized rule = {
+        .field = "cache options: options_size",
+        .make = "weir_cache_options_default() makes them",
+        .least = WEIRI_THROUGH(weir_cache_options, max_buffers),
+        .known = offsetof(weir_cache_options, reserved),
+    };
     weir_cache_options options = weir_cache_options_default();
-    if (from != NULL) {
-        if (from->options_size < offsetof(weir_cache_options, max_buffers) ||
-            from->options_size > sizeof options) {
-            return weiri_fail(WEIR_E_USAGE, "cache options: options_size is %zu, %zu is wanted",
-                              from->options_size, sizeof options);
-        }
-        memcpy(&options, from, from->options_size);
+    weir_err given = from == NULL ? WEIR_OK : weiri_sized_read(&rule, from, &options);
+    if (given != WEIR_OK) {
+        return given;
     }
     if (options.heap == NULL) {
         weir_err err = weir_heap_find("host", &options.heap);
@@ -355,8 +357,14 @@ weir_err weir_cache_limit_held(weir_cache *cache, uint64_t memory_limit)
 
 /* ---- what it says -------------------------------------------------------------------------- */
 
-void weir_cache_stats_read(weir_cache *cache, weir_cache_stats *ret_stats)
+weir_err weir_cache_stats_read(weir_cache *cache, weir_cache_stats *ret_stats)
 {
+    static const weiri_sized rule = {
+        .field = "cache statistics: stats_size",
+        .make = "set it to sizeof(weir_cache_stats)",
+        .least = WEIRI_THROUGH(weir_cache_stats, auto_limit_bytes),
+        .known = sizeof(weir_cache_stats),
+    };
     weir_cache_stats stats = {.version = 1};
     weiri_lock_take(&cache->lock);
     stats.live_bytes = cache->live;
@@ -380,9 +388,7 @@ void weir_cache_stats_read(weir_cache *cache, weir_cache_stats *ret_stats)
     stats.heap_failures = cache->heap_failures;
     stats.auto_limit_bytes = cache->automatic ? cache->cache_limit : 0;
     weiri_lock_give(&cache->lock);
-    size_t size = ret_stats->stats_size;
-    stats.stats_size = size;
-    memcpy(ret_stats, &stats, size < sizeof stats ? size : sizeof stats);
+    return weiri_sized_write(&rule, &stats, ret_stats);
 }
 
 uint64_t weiri_cache_cost(weir_cache *cache, size_t bytes)

@@ -16,7 +16,14 @@ static void options_are_checked(void **state)
                  "no policy 'fitt'; the nearest is 'fit'");
     options = weir_cache_options_default();
     options.options_size = 3;
-    assert_fails(weir_cache_create(&options, &cache), WEIR_E_USAGE, "options_size");
+    assert_fails(
+        weir_cache_create(&options, &cache), WEIR_E_USAGE,
+        "options_size is 3, less than 48 or not set: weir_cache_options_default() makes them");
+    options = (weir_cache_options){.memory_limit = 1 << 20};
+    assert_fails(weir_cache_create(&options, &cache), WEIR_E_USAGE, "weir_cache_options_default()");
+    options = weir_cache_options_default();
+    options.reserved[0] = 1;
+    assert_fails(weir_cache_create(&options, &cache), WEIR_E_USAGE, "does not know");
     options = weir_cache_options_default();
     options.memory_limit = 1000;
     assert_fails(weir_cache_create(&options, &cache), WEIR_E_LIMIT,
@@ -163,13 +170,19 @@ static void statistics_know_their_size(void **state)
     (void)state;
     witness w = witness_make("fit", WEIR_NO_LIMIT, WEIR_NO_LIMIT);
     weir_buffer *buffer = take(w.cache, 100);
-    weir_cache_stats s;
+    struct {
+        weir_cache_stats known;
+        uint64_t newer, beyond;
+    } s;
     memset(&s, 0x77, sizeof s);
-    s.stats_size = offsetof(weir_cache_stats, book_bytes); /* of a program that knew fewer */
-    weir_cache_stats_read(w.cache, &s);
-    assert_true(s.version == 1 && s.live_bytes == 192 && s.idle_bytes == 0);
-    assert_true(s.stats_size == offsetof(weir_cache_stats, book_bytes));
-    assert_true(s.book_bytes == UINT64_C(0x7777777777777777));
+    s.known.stats_size = offsetof(weir_cache_stats, auto_limit_bytes);
+    assert_fails(weir_cache_stats_read(w.cache, &s.known), WEIR_E_USAGE,
+                 "set it to sizeof(weir_cache_stats)");
+    s.known.stats_size = sizeof s.known + sizeof s.newer; /* of a program that knows more */
+    assert_ok(weir_cache_stats_read(w.cache, &s.known));
+    assert_true(s.known.version == 1 && s.known.live_bytes == 192 && s.known.idle_bytes == 0);
+    assert_true(s.known.stats_size == sizeof s.known + sizeof s.newer);
+    assert_true(s.newer == 0 && s.beyond == UINT64_C(0x7777777777777777));
     weir_buffer_unref(buffer);
     witness_end(&w);
 }

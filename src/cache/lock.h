@@ -8,8 +8,13 @@
  * 1000 ns a pair when the loser looks all the time. Not recursive, not fair: a thread may wait some
  * microseconds for others that come again and again.
  *
- * Giving it is a plain store, which costs half of what an exchange does. A thread that goes to sleep just
- * then may miss it: hence it sleeps for a millisecond at most and looks again.
+ * Why not a pthread_mutex_t: a pair of a take and a free that is served from the cache took 28 ns of processor time
+ * with this lock and 41 with either kind of mutex, normal or adaptive (fit; pages 23 and 37; two threads, pages 45
+ * and 72; Zen 5, glibc 2.36, medians of 21 runs in turns). Releasing this lock is a plain store; a mutex is released
+ * by an exchange, which is that difference: with one this lock takes 38 and 35 ns. The store has a price: a thread that
+ * goes to sleep just then may miss it, hence it sleeps for a millisecond at most and looks again. Sleeping is the
+ * kernel's futex and not a condition variable, since the memory that the lock is in may be freed by another thread
+ * as soon as the lock is released: a wake by address still is safe then, one of an object in it is not.
  */
 #ifndef WEIRI_LOCK_H
 #define WEIRI_LOCK_H

@@ -20,6 +20,19 @@ weir_replay_options weir_replay_options_default(void)
     };
 }
 
+static const weiri_sized options_rule = {
+    .field = "replay options: options_size",
+    .make = "weir_replay_options_default() makes them",
+    .least = WEIRI_THROUGH(weir_replay_options, user),
+    .known = offsetof(weir_replay_options, reserved),
+};
+static const weiri_sized report_rule = {
+    .field = "replay report: report_size",
+    .make = "set it to sizeof(weir_replay_report)",
+    .least = WEIRI_THROUGH(weir_replay_report, stats),
+    .known = sizeof(weir_replay_report),
+};
+
 typedef struct replay {
     const weir_replay_options *options;
     weir_replay_report report;
@@ -170,30 +183,27 @@ weir_err weir_trace_replay(weir_trace *trace,
                            const weir_replay_options *options,
                            weir_replay_report *ret_report)
 {
-    weir_replay_options defaults = weir_replay_options_default();
-    if (options != NULL && options->options_size != sizeof defaults) {
-        return weiri_fail(WEIR_E_USAGE, "replay options: options_size is %zu, %zu is wanted",
-                          options->options_size, sizeof defaults);
+    weir_replay_options known = weir_replay_options_default();
+    weir_err err = options == NULL ? WEIR_OK : weiri_sized_read(&options_rule, options, &known);
+    if (err == WEIR_OK) { /* also that of the report, before the work */
+        err = weiri_sized_write(&report_rule, &(weir_replay_report){0}, ret_report);
     }
-    replay r = {.options = options != NULL ? options : &defaults,
-                .report = {.stats = {.stats_size = sizeof(weir_cache_stats)}}};
-    weir_trace_info info = weir_trace_info_get(trace);
-    weir_err err = weir_trace_rewind(trace);
     if (err == WEIR_OK) {
-        err = make_cache(&r, &info);
+        err = weir_trace_rewind(trace);
+    }
+    replay r = {.options = &known, .report = {.stats = {.stats_size = sizeof(weir_cache_stats)}}};
+    if (err == WEIR_OK) {
+        err = make_cache(&r, weir_trace_info_get(trace));
     }
     if (err != WEIR_OK) {
         return err;
     }
     err = run(&r, trace);
-    weir_cache_stats_read(r.cache, &r.report.stats);
+    (void)weir_cache_stats_read(r.cache, &r.report.stats);
     for (size_t i = 0; i < r.slot_count; i++) {
         weir_buffer_unref(r.slots[i]);
     }
     free(r.slots);
     weir_cache_destroy(r.cache);
-    if (err == WEIR_OK) {
-        *ret_report = r.report;
-    }
-    return err;
+    return err == WEIR_OK ? weiri_sized_write(&report_rule, &r.report, ret_report) : err;
 }

@@ -529,6 +529,35 @@ void weir_buffer_unref(weir_buffer *buffer)
     }
 }
 
+/* ---- copies -------------------------------------------------------------------------------- */
+
+static weir_err check_part(const weir_buffer *buffer, size_t offset, size_t bytes)
+{
+    if (offset > buffer->bytes || bytes > buffer->bytes - offset) {
+        return weiri_fail(WEIR_E_USAGE, "copy of %zu bytes at offset %zu: the buffer has %zu",
+                          bytes, offset, buffer->bytes);
+    }
+    return WEIR_OK;
+}
+
+weir_err weir_buffer_copy_in(
+    weir_buffer *buffer, size_t offset, const void *from, size_t bytes, weir_queue *queue)
+{
+    weir_err err = check_part(buffer, offset, bytes);
+    return err == WEIR_OK
+               ? weiri_heap_copy_in(buffer->cache->heap, buffer->memory, offset, from, bytes, queue)
+               : err;
+}
+
+weir_err
+weir_buffer_copy_out(weir_buffer *buffer, size_t offset, void *to, size_t bytes, weir_queue *queue)
+{
+    weir_err err = check_part(buffer, offset, bytes);
+    return err == WEIR_OK
+               ? weiri_heap_copy_out(buffer->cache->heap, to, buffer->memory, offset, bytes, queue)
+               : err;
+}
+
 /* ---- charges ------------------------------------------------------------------------------- */
 
 weir_err weir_cache_charge(weir_cache *cache, uint64_t bytes)

@@ -27,11 +27,11 @@ typedef struct live {
 struct weir_trace {
     FILE *file;
     char *path;
-    bool csv, cut, ended;
+    weir_trace_info info;
+    bool csv, ended;
     long first; /* offset of the first step */
     uint64_t line;
     char policy[41];
-    uint64_t cache_limit;
     /* of weir's own form */
     uint64_t events, takes, last_size;
     live *table; /* open addressing; a power of two of places */
@@ -161,7 +161,7 @@ static weir_err end_or_fail(weir_trace *trace)
     if (!feof(trace->file)) {
         return nonsense(trace, "a number of more than 64 bits");
     }
-    trace->cut = true;
+    trace->info.cut = true;
     trace->ended = true;
     return WEIR_OK;
 }
@@ -286,11 +286,11 @@ static void read_csv_head(weir_trace *trace, const char *line)
 {
     bool gpu = strstr(line, "(gpu") != NULL;
     snprintf(trace->policy, sizeof trace->policy, gpu ? "mlx:cuda" : "mlx:cpu");
-    trace->cache_limit = WEIR_LIMIT_OWN;
+    trace->info.cache_limit = WEIR_LIMIT_OWN;
     const char *limit = strstr(line, " limit ");
     uint64_t bytes = 0;
     if (limit != NULL && sscanf(limit, " limit %" SCNu64, &bytes) == 1) {
-        trace->cache_limit = bytes;
+        trace->info.cache_limit = bytes;
     }
 }
 
@@ -312,7 +312,7 @@ static weir_err read_head(weir_trace *trace)
         if (strcmp(limit, "none") != 0 && weir_bytes_parse(limit, &bytes) != WEIR_OK) {
             return weiri_fail_prefix(WEIR_E_RECORDING, "%s: its limit: ", trace->path);
         }
-        trace->cache_limit = bytes;
+        trace->info.cache_limit = bytes;
         trace->first = ftell(trace->file);
         return WEIR_OK;
     }
@@ -348,6 +348,9 @@ weir_err weir_trace_open(const char *path, weir_trace **ret_trace)
         weir_trace_close(trace);
         return err;
     }
+    trace->info.info_size = sizeof trace->info;
+    trace->info.form = trace->csv ? "csv" : "weir";
+    trace->info.policy = trace->policy;
     *ret_trace = trace;
     return WEIR_OK;
 }
@@ -371,7 +374,7 @@ weir_err weir_trace_rewind(weir_trace *trace)
         return weiri_fail(WEIR_E_IO, "%s: %s; a trace is read more than once", trace->path,
                           strerror(errno));
     }
-    trace->cut = trace->ended = false;
+    trace->info.cut = trace->ended = false;
     trace->line = 0;
     trace->events = trace->takes = trace->last_size = trace->slots = 0;
     trace->free_count = trace->used = 0;
@@ -381,14 +384,9 @@ weir_err weir_trace_rewind(weir_trace *trace)
     return WEIR_OK;
 }
 
-weir_trace_info weir_trace_info_get(const weir_trace *trace)
+const weir_trace_info *weir_trace_info_get(const weir_trace *trace)
 {
-    return (weir_trace_info){
-        .form = trace->csv ? "csv" : "weir",
-        .policy = trace->policy,
-        .cache_limit = trace->cache_limit,
-        .cut = trace->cut,
-    };
+    return &trace->info;
 }
 
 void weir_trace_close(weir_trace *trace)

@@ -96,20 +96,20 @@ static void what_is_recorded_is_replayed(void **state)
 
         weir_trace *trace = NULL;
         assert_ok(weir_trace_open(file, &trace));
-        weir_trace_info info = weir_trace_info_get(trace);
-        assert_string_equal(info.policy, policies[i]);
-        assert_string_equal(info.form, "weir");
-        assert_true(info.cache_limit == 4 * MIB);
+        const weir_trace_info *info = weir_trace_info_get(trace);
+        assert_string_equal(info->policy, policies[i]);
+        assert_string_equal(info->form, "weir");
+        assert_true(info->cache_limit == 4 * MIB);
         for (int again = 0; again < 2; again++) {
             walk w = {.steps = steps};
             weir_replay_options options = weir_replay_options_default();
-            weir_replay_report report;
+            weir_replay_report report = {.report_size = sizeof report};
             options.step = same_step;
             options.user = &w;
             assert_ok(weir_trace_replay(trace, &options, &report));
             assert_true(report.steps == count && w.at == count && report.rows == 0);
         }
-        assert_false(weir_trace_info_get(trace).cut);
+        assert_false(weir_trace_info_get(trace)->cut);
         weir_trace_close(trace);
     }
     static unsigned char bytes[1 << 20];
@@ -218,7 +218,7 @@ static void two_threads_in_one_trace(void **state)
         assert_ok(weir_trace_stop(w.cache));
         weir_cache_stats stats = stats_of(w.cache);
         weir_trace *trace = NULL;
-        weir_replay_report report;
+        weir_replay_report report = {.report_size = sizeof report};
         assert_ok(weir_trace_open(file, &trace));
         assert_ok(weir_trace_replay(trace, NULL, &report));
         assert_true(report.takes == stats.hits + stats.misses);
@@ -264,7 +264,7 @@ static void damaged_files(void **state)
         write_file(other_file, bytes, cut);
         assert_ok(weir_trace_open(other_file, &trace));
         assert_ok(read_through(trace, &steps));
-        assert_true(weir_trace_info_get(trace).cut == (cut < size));
+        assert_true(weir_trace_info_get(trace)->cut == (cut < size));
         assert_true(steps >= last && steps <= last + 1);
         last = steps;
         weir_trace_close(trace);
@@ -338,7 +338,7 @@ static void large_replays(void **state)
     }
     assert_int_equal(fclose(out), 0);
     weir_trace *trace = NULL;
-    weir_replay_report report;
+    weir_replay_report report = {.report_size = sizeof report};
     weir_replay_options options = weir_replay_options_default();
     options.policy = "mlx:cuda";
     assert_ok(weir_trace_open(other_file, &trace));

@@ -264,7 +264,7 @@ static weir_err find_candidate(tune *t, uint64_t *ret_limit)
 static weir_err hits_at(tune *t, uint64_t limit, uint64_t *ret_hits)
 {
     weir_replay_options options = weir_replay_options_default();
-    weir_replay_report report;
+    weir_replay_report report = {.report_size = sizeof report};
     options.policy = t->policy;
     options.cache_limit = limit;
     options.fixed = true;
@@ -450,24 +450,31 @@ weir_err weir_trace_tune(weir_trace *trace,
                          double hit_rate,
                          weir_tune_report *ret_report)
 {
+    static const weiri_sized rule = {
+        .field = "tune report: report_size",
+        .make = "set it to sizeof(weir_tune_report)",
+        .least = WEIRI_THROUGH(weir_tune_report, points),
+        .known = sizeof(weir_tune_report),
+    };
     weir_tune_report report = {0};
+    weir_err err = weiri_sized_write(&rule, &report, ret_report); /* its size, before the work */
+    if (err != WEIR_OK) {
+        return err;
+    }
     if (!(hit_rate >= 0 && hit_rate <= 1)) {
         return weiri_fail(WEIR_E_USAGE, "tune: a hit rate of %g; 0 to 1 are allowed", hit_rate);
     }
     tune t = {
         .trace = trace,
-        .policy = policy != NULL ? policy : weir_trace_info_get(trace).policy,
+        .policy = policy != NULL ? policy : weir_trace_info_get(trace)->policy,
         .report = &report,
     };
-    weir_err err = work(&t, hit_rate);
+    err = work(&t, hit_rate);
     weir_cache_destroy(t.cache);
     free(t.events);
     free(t.sizes);
     free(t.distances);
     free(t.of_slot);
     free(t.memory);
-    if (err == WEIR_OK) {
-        *ret_report = report;
-    }
-    return err;
+    return err == WEIR_OK ? weiri_sized_write(&rule, &report, ret_report) : err;
 }

@@ -10,7 +10,7 @@
 static uint64_t hits_at(weir_trace *trace, const char *policy, uint64_t limit)
 {
     weir_replay_options options = weir_replay_options_default();
-    weir_replay_report report;
+    weir_replay_report report = {.report_size = sizeof report};
     options.policy = policy;
     options.cache_limit = limit;
     options.fixed = true;
@@ -52,7 +52,7 @@ static void the_smallest_limit(void **state)
         uint64_t takes = record_few_sizes(&seed, 600);
         double wanted = (double)(1 + testing_random(&seed) % 95) / 100;
         weir_trace *trace = NULL;
-        weir_tune_report report;
+        weir_tune_report report = {.report_size = sizeof report};
         assert_ok(weir_trace_open(file, &trace));
         assert_ok(weir_trace_tune(trace, NULL, wanted, &report));
         assert_true(report.takes == takes);
@@ -79,7 +79,7 @@ static void what_tune_refuses(void **state)
 {
     (void)state;
     weir_trace *trace = NULL;
-    weir_tune_report report;
+    weir_tune_report report = {.report_size = sizeof report};
     write_file(other_file, "step,op,slot,bytes,active,cached\n", 33);
     assert_ok(weir_trace_open(other_file, &trace));
     assert_fails(weir_trace_tune(trace, "fit", 0.5, &report), WEIR_E_RECORDING, "no takes");
@@ -192,8 +192,8 @@ static void auto_beside_the_exact_answer(void **state)
         weir_cache_destroy(cache);
 
         weir_trace *trace = NULL;
-        weir_tune_report exact;
-        weir_replay_report report;
+        weir_tune_report exact = {.report_size = sizeof exact};
+        weir_replay_report report = {.report_size = sizeof report};
         weir_replay_options options = weir_replay_options_default();
         options.cache_limit = WEIR_LIMIT_AUTO;
         assert_ok(weir_trace_open(file, &trace));

@@ -78,7 +78,7 @@ static size_t rooms_in_row(const share *shares, int count, size_t room, size_t *
 static int share_in_row(const weiri_group *group, const weiri_call *call, share *shares)
 {
     size_t rooms[WEIRI_GROUP_STEPS], have = call->have;
-    bool plenty = !call->ended && call->room >= group->capacity; /* for whatever one call makes */
+    bool plenty = !call->ended && call->room >= group->last->strip_frames; /* all of one call */
     if (!plenty) {
         size_t room = rooms_in_row(shares, group->length, call->room, rooms);
         have = have < room ? have : room;
@@ -150,9 +150,16 @@ static unsigned char *scratch_of(const weir_chain *chain, int thread)
            (uint64_t)thread * chain->plan->work_bytes;
 }
 
+/* Whether this is the last call of a segment, in which a unit with records adds those that are left. */
+static bool is_told(const share *s)
+{
+    return s->ended && s->consume == 0 && s->produce == 0 && s->step->unit.record_frames > 0 &&
+           !s->run->told;
+}
+
 static void run_step(const weir_chain *chain, const share *s, weiri_block *block, weiri_work *work, unsigned char *scratch)
 {
-    if (s->consume == 0 && s->produce == 0) {
+    if (s->consume == 0 && s->produce == 0 && !is_told(s)) {
         return;
     }
     work->consumed = s->run->consumed;
@@ -241,8 +248,10 @@ static bool advance(const group_run *at)
     bool ended = at->call->ended && at->steps == at->group->length;
     for (int i = 0; i < at->steps; i++) {
         const share *s = &at->shares[i];
+        s->run->told = s->run->told || is_told(s);
         s->run->consumed += s->consume;
         s->run->produced += s->produce;
+        ended = ended && (s->run->told || s->step->unit.record_frames == 0);
         ended = ended && s->run->produced >=
                              weiri_due_at(&s->step->unit.due, s->run->consumed, true);
     }
@@ -301,6 +310,9 @@ void weiri_group_call(weir_chain *chain, int number, weiri_call *call)
         run_plain(chain, group, run, call);
         return;
     }
+    if (group->gathers && call->room > group->last->strip_frames) {
+        call->room = group->last->strip_frames; /* it is made in a scratch buffer: rows may have room for more */
+    }
     group_run at;
     at.chain = chain;
     at.group = group;
@@ -332,6 +344,7 @@ void weiri_step_reset(weir_chain *chain, int number, bool hold)
     const weiri_step *step = &chain->plan->steps[number];
     weiri_step_run *run = &chain->running->steps[number];
     run->consumed = run->produced = 0;
+    run->told = false;
     for (int b = 0; !hold && step->ops->reset != NULL && b < step->blocks; b++) {
         step->ops->reset(&run->blocks[b]);
     }

@@ -4,6 +4,7 @@
  * is in plan.c.
  */
 #include "chain/chain.h"
+#include "chain/options.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,6 +26,18 @@ weir_chain_options weir_chain_options_default(void)
         .gap_tolerance_s = NAN,
         .fuse = true,
     };
+}
+
+weir_err weiri_chain_options_read(const weir_chain_options *given, weir_chain_options *ret_options)
+{
+    static const weiri_sized rule = {
+        .field = "chain options: options_size",
+        .make = "weir_chain_options_default() makes them",
+        .least = WEIRI_THROUGH(weir_chain_options, fuse),
+        .known = offsetof(weir_chain_options, reserved),
+    };
+    *ret_options = weir_chain_options_default();
+    return given == NULL ? WEIR_OK : weiri_sized_read(&rule, given, ret_options);
 }
 
 /* M8: what was not stated comes from the environment, then from the default. */
@@ -87,28 +100,56 @@ static weir_err options_resolve(weir_chain_options *options)
 static weir_err no_room(weir_cache *cache, const char *what)
 {
     weir_cache_stats stats = {.stats_size = sizeof stats};
-    weir_cache_stats_read(cache, &stats);
+    (void)weir_cache_stats_read(cache, &stats);
     return weiri_fail_prefix(stats.refusals > 0 ? WEIR_E_PLAN : WEIR_E_NOMEM, "%s: ", what);
 }
 
-weir_err weir_chain_create(const weir_chain_options *options, weir_chain **ret_chain)
+/* The chain's caches (M2: from the first allocation on). What the chain writes about itself is in host memory:
+ * where the host can address the heap that is one cache for all, else the buffers have a cache of their own, with
+ * the same limits. */
+static weir_err make_caches(const weir_chain_options *options, weir_cache **caches)
 {
-    weir_chain_options resolved = options == NULL ? weir_chain_options_default() : *options;
-    weir_err err = options_resolve(&resolved);
+    weir_cache_options of = weir_cache_options_default();
+    of.heap = options->heap;
+    of.policy = options->policy;
+    of.cache_limit = options->cache_limit;
+    of.memory_limit = options->memory_limit;
+    weir_err err = weir_cache_create(&of, &caches[WEIRI_BUFFERS]);
+    caches[WEIRI_HOST] = caches[WEIRI_BUFFERS];
+    if (err == WEIR_OK && weiri_heap_is_device(options->heap)) {
+        of.heap = NULL;
+        err = weir_cache_create(&of, &caches[WEIRI_HOST]);
+        if (err != WEIR_OK) {
+            weir_cache_destroy(caches[WEIRI_BUFFERS]);
+        }
+    }
+    return err == WEIR_E_LIMIT ? WEIR_E_PLAN : err;
+}
+
+static void destroy_caches(weir_cache *const *caches)
+{
+    weir_cache_destroy(caches[WEIRI_HOST]);
+    if (caches[WEIRI_BUFFERS] != caches[WEIRI_HOST]) {
+        weir_cache_destroy(caches[WEIRI_BUFFERS]);
+    }
+}
+
+weir_err weiri_chain_create(const weir_chain_options *options, weir_chain **ret_chain)
+{
+    weir_chain_options resolved;
+    weir_err err = weiri_chain_options_read(options, &resolved);
+    if (err == WEIR_OK) {
+        err = options_resolve(&resolved);
+    }
+    weir_cache *caches[WEIRI_PLACES];
+    if (err == WEIR_OK) {
+        err = make_caches(&resolved, caches);
+    }
     if (err != WEIR_OK) {
         return err;
     }
-    weir_cache_options cache_options = weir_cache_options_default();
-    cache_options.heap = resolved.heap;
-    cache_options.policy = resolved.policy;
-    cache_options.cache_limit = resolved.cache_limit;
-    cache_options.memory_limit = resolved.memory_limit; /* M2: from the first allocation on */
-    weir_cache *cache = NULL;
-    err = weir_cache_create(&cache_options, &cache);
-    if (err != WEIR_OK) {
-        return err == WEIR_E_LIMIT ? WEIR_E_PLAN : err;
-    }
     /* The chain itself lies in its own arena, so that it is counted as well. */
+    weir_cache *cache = caches[WEIRI_HOST];
     weiri_arena arena;
     weiri_arena_init(&arena, cache);
     weir_chain *chain = weiri_arena_get(&arena, sizeof *chain);
@@ -119,12 +160,12 @@ weir_err weir_chain_create(const weir_chain_options *options, weir_chain **ret_c
     if (name == NULL) {
         err = no_room(cache, "a chain");
         weiri_arena_fini(&arena);
-        weir_cache_destroy(cache);
+        destroy_caches(caches);
         return err;
     }
     chain->options = resolved;
     chain->options.name = name[0] == '\0' ? NULL : name;
-    chain->cache = cache;
+    memcpy(chain->caches, caches, sizeof caches);
     chain->arena = arena;
     chain->last_node = &chain->nodes;
     chain->last_output = &chain->outputs;
@@ -133,16 +174,43 @@ weir_err weir_chain_create(const weir_chain_options *options, weir_chain **ret_c
     return WEIR_OK;
 }
 
+weir_err weiri_chain_refuse_device(const weir_heap *heap)
+{
+    return weiri_fail(
+        WEIR_E_USAGE,
+        "heap %s: its memory is on a device, and no device can run a chain yet; use a heap "
+        "that the host can address, such as host",
+        heap->ops->name);
+}
+
+weir_err weir_chain_create(const weir_chain_options *options, weir_chain **ret_chain)
+{
+    if (ret_chain == NULL) {
+        return weiri_fail(WEIR_E_USAGE, "weir_chain_create: NULL is not allowed");
+    }
+    weir_chain *chain = NULL;
+    weir_err err = weiri_chain_create(options, &chain);
+    if (err == WEIR_OK && weiri_heap_is_device(chain->options.heap)) {
+        err = weiri_chain_refuse_device(chain->options.heap);
+        weir_chain_destroy(chain);
+    }
+    if (err == WEIR_OK) {
+        *ret_chain = chain;
+    }
+    return err;
+}
+
 void weir_chain_destroy(weir_chain *chain)
 {
     if (chain == NULL) {
         return;
     }
     weiri_chain_unplan(chain);
-    weir_cache *cache = chain->cache;
+    weir_cache *caches[WEIRI_PLACES];
+    memcpy(caches, chain->caches, sizeof caches);
     weiri_arena arena = chain->arena; /* the chain lies in it */
     weiri_arena_fini(&arena);
-    weir_cache_destroy(cache);
+    destroy_caches(caches);
 }
 
 /* "chain.yaml:4:7: butterworth: " or, without a file, "butterworth: ". */
@@ -227,7 +295,8 @@ static size_t table_rows(const weir_setting *table)
     return rows;
 }
 
-static weir_err check_parents(const weir_chain *chain, const int *parents, size_t count, const char *unit)
+static weir_err
+check_parents(const weir_chain *chain, const int *parents, size_t count, const char *unit)
 {
     if (chain->plan != NULL) {
         return weiri_fail(WEIR_E_USAGE, "%s: the chain is planned already", unit);
@@ -250,15 +319,19 @@ static weir_err check_inputs(const weiri_unit_ops *ops, size_t count)
                           WEIRI_INPUTS_MAX, ops->info.name);
     }
     if (count > (joins ? WEIRI_INPUTS_MAX : 1)) {
-        return weiri_fail(WEIR_E_CHAIN, joins ? "has %zu inputs; at most %d are allowed"
-                                              : "has %zu inputs; it takes %d",
+        return weiri_fail(WEIR_E_CHAIN,
+                          joins ? "has %zu inputs; at most %d are allowed"
+                                : "has %zu inputs; it takes %d",
                           count, joins ? WEIRI_INPUTS_MAX : 1);
     }
     return WEIR_OK;
 }
 
-static weiri_node *
-make_node(weir_chain *chain, const weiri_unit_ops *ops, const int *parents, size_t count, const weir_value *mark)
+static weiri_node *make_node(weir_chain *chain,
+                             const weiri_unit_ops *ops,
+                             const int *parents,
+                             size_t count,
+                             const weir_value *mark)
 {
     size_t rows = table_rows(ops->info.settings);
     weiri_node *node = weiri_arena_get(&chain->arena, sizeof *node);
@@ -313,7 +386,7 @@ weir_err weir_chain_join(weir_chain *chain,
     weiri_node *node = make_node(chain, ops, parents, parent_count, mark);
     weir_value *rest = weiri_arena_get(&chain->arena, (setting_count + 1) * sizeof *rest);
     if (node == NULL || rest == NULL) {
-        return no_room(chain->cache, unit);
+        return no_room(chain->caches[WEIRI_HOST], unit);
     }
     size_t rest_count = 0;
     const weir_value *wrong = NULL;
@@ -325,7 +398,7 @@ weir_err weir_chain_join(weir_chain *chain,
                                   &chain->notices, node->settings, node->marks, &wrong);
     }
     if (err == WEIR_E_NOMEM) {
-        err = no_room(chain->cache, "its settings");
+        err = no_room(chain->caches[WEIRI_HOST], "its settings");
     }
     if (err != WEIR_OK) {
         return fail_at(chain, unit, wrong != NULL ? wrong : mark, err);
@@ -370,7 +443,7 @@ weir_err weir_chain_output(weir_chain *chain, int node, const char *name)
     weiri_output *output = weiri_arena_get(&chain->arena, sizeof *output);
     const char *copy = weiri_arena_text(&chain->arena, name);
     if (output == NULL || copy == NULL) {
-        return no_room(chain->cache, "an output");
+        return no_room(chain->caches[WEIRI_HOST], "an output");
     }
     output->node = node;
     output->name = copy;
@@ -388,7 +461,7 @@ weir_err weir_chain_set_text(weir_chain *chain, const char *text)
     }
     const char *copy = weiri_arena_text(&chain->arena, text);
     if (copy == NULL) {
-        return no_room(chain->cache, "the chain's text");
+        return no_room(chain->caches[WEIRI_HOST], "the chain's text");
     }
     chain->text = copy;
     return WEIR_OK;
@@ -396,7 +469,7 @@ weir_err weir_chain_set_text(weir_chain *chain, const char *text)
 
 weir_cache *weir_chain_cache(weir_chain *chain)
 {
-    return chain->cache;
+    return chain->caches[WEIRI_HOST];
 }
 
 double weir_chain_gap_tolerance(const weir_chain *chain)
@@ -408,23 +481,4 @@ const char *const *weir_chain_notices(const weir_chain *chain, size_t *ret_count
 {
     *ret_count = chain->notices.count;
     return chain->notices.lines;
-}
-
-void weir_source_close(weir_source *source)
-{
-    if (source != NULL) {
-        source->ops->close(source);
-    }
-}
-
-void weir_sink_close(weir_sink *sink)
-{
-    if (sink != NULL) {
-        sink->ops->close(sink);
-    }
-}
-
-const weir_source_info *weir_source_info_get(weir_source *source)
-{
-    return source->ops->info(source);
 }

@@ -20,9 +20,11 @@
  *   engine.c   which group runs next; time, gaps, a segment's end
  *   push.c     push, pull, finish, reset, reports
  *   live.c     settings while running
+ *   records.c  events that units found: merged, in order, to who takes them
  *   state.c    state saved and restored
  *   run.c      source -> chain -> sinks, progress
  *   checkpoint.c  the file from which a run goes on
+ *   ends.c     what sources and sinks must be
  *   untiled.c  what would be allocated without tiles
  */
 #ifndef WEIRI_CHAIN_H
@@ -32,7 +34,13 @@
 
 #include "cache/arena.h"
 #include "chain/pool.h"
+#include "heap/heap.h"
 #include "unit/unit.h"
+
+/* mode.c: the processor's mode for subnormal numbers (S6). */
+typedef uint64_t weiri_mode;
+weiri_mode weiri_mode_enter(void);
+void weiri_mode_leave(weiri_mode mode);
 
 /* ---- built --------------------------------------------------------------------------------------- */
 
@@ -45,6 +53,8 @@ typedef struct weiri_node {
     int inputs;
     bool holds; /* over a gap (S4) */
     int number;
+    weir_records_fn records_fn; /* NULL: nobody takes them */
+    void *records_user;
     struct weiri_node *next;
 } weiri_node;
 
@@ -76,6 +86,7 @@ typedef struct weiri_step {
     int output;             /* number of the output behind it, or -1 */
     int children;
     int number, group;
+    weiri_fraction ratio;    /* of its output to the chain's input, in frames; {0, 0}: does not fit */
     bool same;               /* one output frame for each input frame, at once */
     struct weiri_step *next; /* of its group */
     uint64_t settle_frames; /* of its input, at WEIRI_SETTLE_TOLERANCE */
@@ -85,10 +96,12 @@ typedef struct weiri_step {
     weir_spec *block_in[2], block_out[2]; /* [0] of all blocks but the last, [1] of the last */
     bool by_frame; /* one block of all channels, frames divided among threads */
     int blocks;    /* or threads, where by_frame */
+    size_t take_frames;  /* most that it consumes in one call of its group */
     size_t strip_frames; /* most that one call of its group makes of it */
     int strip;           /* where its output goes: 0, 1, or WEIRI_STRIP_NONE = the group's edge */
     uint64_t state_bytes[2]; /* of a block */
-    uint64_t constants_at, spare_at, state_at, missing_at; /* in the chain's buffer */
+    uint64_t records_room[2]; /* of a block */
+    uint64_t constants_at, spare_at, state_at, missing_at, records_at; /* in the chain's buffer */
 } weiri_step;
 
 /* Frames [outer x channels x inner] in bytes: where a block's channels are in them. */
@@ -105,7 +118,8 @@ typedef struct weiri_group {
     int output; /* number of the output behind it, or -1 */
     bool joins; /* several inputs */
     bool same;  /* each of its steps is one for one */
-    bool plain; /* and it is one step over all channels, on one thread */
+    bool plain; /* and it is one step over all channels, on one thread, without records */
+    bool finds; /* a step has records */
     bool alone; /* no other group follows its (only) input */
     uint64_t block_channels; /* of all blocks but the last */
     int blocks;
@@ -169,6 +183,8 @@ typedef struct weiri_plan {
     uint64_t strip1_at, scratch_at;  /* in it: the second buffer between steps, a unit's own */
     uint64_t pool_at;
     uint64_t checkpoint_at, checkpoint_bytes; /* of a saved state, where there are checkpoints */
+    uint64_t batch_at;
+    size_t batch_room; /* records; 0: there are none */
 } weiri_plan;
 
 /* ---- running ------------------------------------------------------------------------------------- */
@@ -176,6 +192,7 @@ typedef struct weiri_plan {
 typedef struct weiri_step_run {
     uint64_t consumed, produced; /* place: frames of this segment */
     uint64_t unfinished;         /* input frames dropped at ends of segments (S4, S9) */
+    bool told;                   /* the last call of this segment was made: for units with records */
     const void *constants, *spare;
     weiri_block *blocks;
 } weiri_step_run;
@@ -202,6 +219,8 @@ typedef struct weiri_running {
     weiri_step_run *steps;
     weiri_group_run *groups;
     weiri_edge input;
+    weir_record *batch; /* records in order; what was refused stays in it */
+    size_t batch_count;
     bool ending;  /* no more input frames in this segment: units output what is left */
     bool pending; /* the last call left frames between groups, or refused ones */
     weiri_ahead ahead; /* the message's next tile, or a part of it */
@@ -211,6 +230,10 @@ typedef struct weiri_running {
     bool busy;           /* a call is under way */
     bool at_rest;        /* though busy: between two tiles of a run, in its progress */
     bool in_segment;     /* a frame has come */
+    weiri_mode callers_mode; /* while busy (S6) */
+    bool after_segment;      /* there was one before, since the start or a reset; it ended then: */
+    int64_t segment_end_ns;
+    size_t source_notices; /* that the source had when it was looked at last */
     bool announced;      /* the conversion's process-wide limit was set (M8) */
     bool start_failed;   /* a file could not be started: those that could still use the buffer */
     uint64_t segment_in; /* number that the input gave */
@@ -221,9 +244,12 @@ typedef struct weiri_running {
     size_t consumed; /* frames of the last push */
 } weiri_running;
 
+/* Where a chain's bytes are: what it writes about itself, and the one buffer of a run. */
+enum { WEIRI_HOST, WEIRI_BUFFERS, WEIRI_PLACES };
+
 struct weir_chain {
     weir_chain_options options; /* limits resolved (M8) */
-    weir_cache *cache;
+    weir_cache *caches[WEIRI_PLACES]; /* one and the same, unless the chain's heap is a device's */
     weiri_arena arena; /* nodes, settings, names */
     const char *text;
     weiri_node *nodes, **last_node;
@@ -232,12 +258,18 @@ struct weir_chain {
     int output_count;
     bool named_outputs; /* by the user */
     weiri_notices notices;
+    weir_event_fn on_event;
+    void *event_user;
     weiri_arena plan_arena; /* plan, and what runs */
     weiri_plan *plan;       /* NULL = none yet */
     weiri_running *running; /* NULL = not started */
 };
 
-/* chain.c: puts file, line, column and unit before the detail of an error that a node's unit gave. */
+/* chain.c: as weir_chain_create, and takes a device's heap: what there is so far of chains on devices. */
+weir_err weiri_chain_create(const weir_chain_options *options, weir_chain **ret_chain);
+/* WEIR_E_USAGE, names the heap. */
+weir_err weiri_chain_refuse_device(const weir_heap *heap);
+/* puts file, line, column and unit before the detail of an error that a node's unit gave. */
 weir_err weiri_chain_fail_node(const weir_chain *chain, const weiri_node *node, weir_err err);
 
 /* graph.c: each unit's plan, conversions, outputs. */
@@ -313,11 +345,6 @@ weir_err weiri_live_try(weir_chain *chain, weiri_node *node, const char *name);
 void weiri_live_exchange(weir_chain *chain, weiri_node *node);
 bool weiri_step_is_live(const weiri_step *step); /* has live settings */
 
-/* mode.c: the processor's mode for subnormal numbers (S6). */
-typedef uint64_t weiri_mode;
-weiri_mode weiri_mode_enter(void);
-void weiri_mode_leave(weiri_mode mode);
-
 /* engine.c: where output goes. Exactly one of the two. */
 typedef struct weiri_delivery {
     weir_sink_fn sink; /* push, run */
@@ -339,8 +366,20 @@ void weiri_chain_feed(weir_chain *chain, const weir_message *message);
 weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery);
 weir_message weiri_chain_block(
     const weir_chain *chain, int group, const void *data, size_t frames, uint64_t index);
+/* Tells whoever wants to know. */
+void weiri_chain_tell(weir_chain *chain, weir_event event);
 /* Forgets all frames, places and states. */
 void weiri_chain_forget(weir_chain *chain, bool gap);
+
+/* records.c: room for the records of a group's steps, once its calls and blocks are known. */
+void weiri_plan_records(weiri_plan *plan);
+/* What the last call of a group found, to who takes it. On an error the rest is kept. */
+weir_err weiri_chain_records_deliver(weir_chain *chain, int group, weiri_delivery *delivery);
+void weiri_chain_records_drop(weir_chain *chain);
+
+/* ends.c: whether a chain can call them: sizes, slots. WEIR_E_USAGE names what is wrong. */
+weir_err weiri_source_check(weir_source *source);
+weir_err weiri_sink_check(const weir_sink *sink);
 
 /* push.c: one read of the source into the input tile, in the caller's mode; and that tile put before the
  * groups. */

@@ -210,6 +210,19 @@ static weir_err deliver(weir_chain *chain, int number, weiri_delivery *delivery)
     return err;
 }
 
+/* What has been output, and no group needs, goes. A join that has ended takes nothing more. */
+static void let_go(weir_chain *chain, int number)
+{
+    const weiri_group *group = &chain->plan->groups[number];
+    weiri_edge *edge = &chain->running->groups[number].edge;
+    if (group->children == 0) {
+        edge->first += edge->frames;
+        edge->frames = 0;
+    } else if (group->feeds_join && edge->frames > 0) {
+        release(chain, number);
+    }
+}
+
 static void into_rows(weir_chain *chain, int number, weiri_delivery *delivery, size_t produced)
 {
     const weiri_group_run *run = &chain->running->groups[number];
@@ -260,22 +273,19 @@ run_group(weir_chain *chain, int number, ready *r, weiri_delivery *delivery)
     for (int k = 0; k < group->inputs; k++) {
         take(chain, group, run, k, edge_before(chain, group, k), call.consumed);
     }
+    weir_err err = group->finds ? weiri_chain_records_deliver(chain, number, delivery) : WEIR_OK;
     if (pulled) {
         into_rows(chain, number, delivery, call.produced);
         run->edge.first += call.produced;
-        return WEIR_OK;
+        return err;
     }
     run->edge.frames += call.produced;
-    weir_err err = WEIR_OK;
     if (group->output >= 0 && call.produced > 0) {
         run->undelivered = call.produced;
-        err = deliver(chain, number, delivery);
+        err = err == WEIR_OK ? deliver(chain, number, delivery) : err;
     }
-    if (group->children == 0 && run->undelivered == 0) {
-        run->edge.first += run->edge.frames;
-        run->edge.frames = 0;
-    } else if (group->feeds_join && run->edge.frames > 0) {
-        release(chain, number); /* a join that has ended takes nothing more */
+    if (run->undelivered == 0) {
+        let_go(chain, number);
     }
     return err;
 }
@@ -285,15 +295,17 @@ static weir_err deliver_refused(weir_chain *chain, weiri_delivery *delivery)
 {
     for (int i = 0; i < chain->plan->group_count; i++) {
         weiri_group_run *run = &chain->running->groups[i];
+        weir_err err =
+            chain->plan->groups[i].finds ? weiri_chain_records_deliver(chain, i, delivery) : WEIR_OK;
+        if (err != WEIR_OK) {
+            return err;
+        }
         if (run->undelivered > 0) {
-            weir_err err = deliver(chain, i, delivery);
+            err = deliver(chain, i, delivery);
             if (err != WEIR_OK) {
                 return err;
             }
-            if (chain->plan->groups[i].children == 0) {
-                run->edge.first += run->edge.frames;
-                run->edge.frames = 0;
-            }
+            let_go(chain, i);
         }
     }
     return WEIR_OK;
@@ -346,11 +358,13 @@ bool weiri_chain_breaks(const weir_chain *chain, const weir_message *message)
 /* Input frames of a step that no output came of, though they are not passed over on purpose. */
 static uint64_t unfinished_now(const weiri_step *step, const weiri_step_run *run)
 {
-    const weiri_due *due = &step->unit.due;
-    if (weiri_due_is_same(due) || due->end != due->offset) {
-        return 0;
+    weiri_due due = step->unit.due;
+    if (weiri_due_is_same(&due) || (due.p == due.q && due.end != due.offset)) {
+        return 0; /* a frame for each: at the segment's end all of them are out */
     }
-    uint64_t done = run->produced == 0 ? 0 : weiri_due_inverse(due, run->produced - 1) + 1;
+    due.offset = due.end; /* bins that wait for frames after their last are not unfinished in the end */
+    due.grain = 1;
+    uint64_t done = run->produced == 0 ? 0 : weiri_due_inverse(&due, run->produced - 1) + 1;
     done += run->produced == 0 ? 0 : step->unit.skipped_frames;
     return run->consumed > done ? run->consumed - done : 0;
 }
@@ -364,6 +378,13 @@ uint64_t weiri_chain_unfinished(const weir_chain *chain, int number)
 void weiri_chain_forget(weir_chain *chain, bool gap)
 {
     weiri_running *running = chain->running;
+    if (running->in_segment) {
+        running->segment_end_ns =
+            weiri_ns_sum(running->segment_start_ns,
+                         weiri_frames_ns((int64_t)(running->input.first + running->input.frames),
+                                         weiri_fraction_of(chain->plan->input.rate_hz)));
+    }
+    running->after_segment = gap && (running->after_segment || running->in_segment);
     for (int i = 0; i < chain->plan->step_count; i++) {
         const weiri_node *node = chain->plan->steps[i].node;
         running->steps[i].unfinished = weiri_chain_unfinished(chain, i);
@@ -416,6 +437,20 @@ static void set_heap_limits(weir_chain *chain)
     chain->running->announced = true;
 }
 
+/* The program's code runs in its own mode, whichever of the two is set now (S6). */
+void weiri_chain_tell(weir_chain *chain, weir_event event)
+{
+    if (chain->on_event == NULL) {
+        return;
+    }
+    event.event_size = sizeof event;
+    weiri_mode before = weiri_mode_enter();
+    weiri_mode_leave(chain->running->callers_mode);
+    chain->on_event(chain->event_user, &event);
+    weiri_mode_enter();
+    weiri_mode_leave(before);
+}
+
 void weiri_chain_feed(weir_chain *chain, const weir_message *message)
 {
     weiri_running *running = chain->running;
@@ -432,5 +467,14 @@ void weiri_chain_feed(weir_chain *chain, const weir_message *message)
         running->segment_in = message->segment;
         running->index_in = index;
         running->in_segment = true;
+        weir_event event = {
+            .kind = WEIR_EVENT_SEGMENT,
+            .segment = running->segment,
+            .start_ns = running->segment_start_ns,
+        };
+        if (running->after_segment) {
+            event.gap_ns = weiri_ns_sum(event.start_ns, -running->segment_end_ns);
+        }
+        weiri_chain_tell(chain, event);
     }
 }

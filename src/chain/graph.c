@@ -72,6 +72,16 @@ static const weir_spec *spec_before(const weiri_plan *plan, int parent)
 
 /* ---- one step ------------------------------------------------------------------------------------ */
 
+/* What a unit does not state to take is never converted silently: an imaginary part would be lost. */
+static weir_err check_dtype(const weiri_unit_ops *ops, const weir_spec *in)
+{
+    if (weir_dtype_parts(in->dtype) == 1 || (ops->info.flags & WEIR_UNIT_COMPLEX)) {
+        return WEIR_OK;
+    }
+    return weiri_fail(WEIR_E_CHAIN, "takes real values; its input is complex (%s)",
+                      weir_dtype_name(in->dtype));
+}
+
 /* A unit that couples channels mixes what must have one physical unit. */
 static weir_err check_units(const weiri_unit_ops *ops, const weir_spec *in)
 {
@@ -93,17 +103,69 @@ static weir_err check_units(const weiri_unit_ops *ops, const weir_spec *in)
     return WEIR_OK;
 }
 
+/* ---- rates ---------------------------------------------------------------------------------------- */
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b > 0) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Frames for each frame of the chain's input: {0, 0} where that is no fraction of 64 bits. */
+static weiri_fraction ratio_before(const weiri_plan *plan, int parent)
+{
+    return parent < 0 ? (weiri_fraction){1, 1} : plan->steps[parent].ratio;
+}
+
+static weiri_fraction ratio_after(weiri_fraction before, uint64_t over, uint64_t under)
+{
+    uint64_t d = common_divisor(over, under);
+    over /= d;
+    under /= d;
+    uint64_t a = common_divisor(before.over, under), b = common_divisor(over, before.under);
+    weiri_fraction after = {0, 0};
+    bool fits = before.over > 0 && weiri_mul(before.over / a, over / b, &after.over) &&
+                weiri_mul(before.under / b, under / a, &after.under);
+    return fits ? after : (weiri_fraction){0, 0};
+}
+
+/* From the chain's input in one step: each third of every seventh frame and each seventh of every third come at
+ * one rate, also as doubles. */
+static void set_rate(const weiri_plan *plan, weiri_step *step)
+{
+    const weiri_due *due = &step->unit.due;
+    double rate_hz = plan->input.rate_hz, over, under;
+    step->ratio = ratio_after(ratio_before(plan, step->parents[0]), due->q, due->p);
+    over = (double)step->ratio.over;
+    under = (double)step->ratio.under;
+    if (step->ratio.over == 0) {
+        rate_hz = step->in->rate_hz;
+        over = (double)due->q;
+        under = (double)due->p;
+    }
+    step->out.rate_hz = rate_hz * over / under;
+    step->out.dims[0].step = under / (over * rate_hz);
+}
+
 /* Joined inputs have one rate, and their first times differ by whole frames: those that begin earlier skip
  * some. Origin and rate of the result are those of the latest. */
-static weir_err align(weiri_step *step)
+static weir_err align(const weiri_plan *plan, weiri_step *step)
 {
     double latest = step->in[0].dims[0].start;
     for (int i = 1; i < step->inputs; i++) {
-        if (step->in[i].rate_hz != step->in[0].rate_hz) {
+        weiri_fraction a = ratio_before(plan, step->parents[0]);
+        weiri_fraction b = ratio_before(plan, step->parents[i]);
+        double rate_a = step->in[0].rate_hz, rate_b = step->in[i].rate_hz;
+        if (rate_a != rate_b || a.over != b.over || a.under != b.under) {
+            int digits = fabs(rate_a - rate_b) < 1e-12 * rate_a ? 17 : 15;
             return weiri_fail(WEIR_E_CHAIN,
-                              "its inputs have different rates: %.15g Hz and %.15g Hz; they must be "
+                              "its inputs have different rates: %.*g Hz and %.*g Hz; they must be "
                               "equal",
-                              step->in[0].rate_hz, step->in[i].rate_hz);
+                              digits, rate_a, digits, rate_b);
         }
         latest = fmax(latest, step->in[i].dims[0].start);
     }
@@ -132,6 +194,11 @@ static weir_err check_stated(const weiri_step *step)
     const weiri_unit_plan *unit = &step->unit;
     if (!weiri_due_check(&unit->due)) {
         return weiri_fail(WEIR_E_INTERNAL, "%s states counts that are out of range",
+                          step->ops->info.name);
+    }
+    if (unit->record_frames > 0 && ((step->ops->info.flags & WEIR_UNIT_RECORDS) == 0 ||
+                                    weir_spec_columns(step->in) > UINT32_MAX)) {
+        return weiri_fail(WEIR_E_INTERNAL, "%s has records without its flag, or too many columns",
                           step->ops->info.name);
     }
     bool memory = (step->ops->info.flags & (WEIR_UNIT_STATEFUL | WEIR_UNIT_CHANGES_RATE)) != 0;
@@ -176,9 +243,10 @@ static weir_err plan_unit(weir_chain *chain, weiri_plan *plan, weiri_step *step)
         .memory = {counted_get, &memory},
         .notices = &chain->notices,
     };
-    weir_err err = step->inputs > 1 ? align(step) : WEIR_OK;
+    weir_err err = step->inputs > 1 ? align(plan, step) : WEIR_OK;
     for (int i = 0; err == WEIR_OK && i < step->inputs; i++) {
-        err = check_units(step->ops, &in[i]);
+        err = check_dtype(step->ops, &in[i]);
+        err = err == WEIR_OK ? check_units(step->ops, &in[i]) : err;
     }
     const void *settings = step->node == NULL ? NULL : step->node->settings;
     if (err == WEIR_OK) {
@@ -193,11 +261,9 @@ static weir_err plan_unit(weir_chain *chain, weiri_plan *plan, weiri_step *step)
     if (weiri_step_is_live(step) && memory.bytes > plan->bench_bytes) {
         plan->bench_bytes = memory.bytes;
     }
-    const weiri_due *due = &step->unit.due;
-    step->same = weiri_due_is_same(due);
+    step->same = weiri_due_is_same(&step->unit.due);
     step->out = step->unit.out;
-    step->out.rate_hz = in->rate_hz * (double)due->q / (double)due->p;
-    step->out.dims[0].step = (double)due->p / ((double)due->q * in->rate_hz);
+    set_rate(plan, step);
     err = weir_spec_check(&step->out);
     if (err != WEIR_OK) {
         return weiri_fail_prefix(WEIR_E_CHAIN, "its output is too large: ");
@@ -258,7 +324,8 @@ static weir_err add_step(weir_chain *chain,
 
 static bool is_integer(weir_dtype dtype)
 {
-    return dtype != WEIR_F32 && dtype != WEIR_F64;
+    weir_dtype part = weir_dtype_part(dtype);
+    return part != WEIR_F32 && part != WEIR_F64;
 }
 
 /* Where the unit needs floating point, a conversion; where what waits for other branches would be the
@@ -433,7 +500,7 @@ static void sum_up(weiri_plan *plan)
         step->delay_total = delay + step->unit.delay_frames * ratio;
         step->settle_total = add_settling(settle, step->settle_frames, ratio);
         plan->flushes = plan->flushes || step->unit.due.end > step->unit.due.offset ||
-                        step->unit.due.grain > 1;
+                        step->unit.due.grain > 1 || step->unit.record_frames > 0;
     }
     weir_plan *shown = &plan->shown;
     for (int i = 0; i < plan->exit_count; i++) {

@@ -66,6 +66,7 @@ static void add_to_groups(const weir_chain *chain, weiri_plan *plan, weiri_step 
     group->length++;
     group->output = step->output;
     group->same = group->same && step->same;
+    group->finds = group->finds || step->unit.record_frames > 0;
 }
 
 /* Post-order: a group after all that follow it. The first in this order that can run is then always one
@@ -187,6 +188,7 @@ static bool divides_by_frame(const weiri_plan *plan, const weiri_group *group)
 {
     const uint32_t memory = WEIR_UNIT_STATEFUL | WEIR_UNIT_CHANGES_RATE;
     return plan->threads > 1 && group->first == group->last && !group->first->has_blocks &&
+           !group->finds &&
            (group->first->ops->info.flags & memory) == 0;
 }
 
@@ -256,6 +258,7 @@ static weir_err divide(weir_chain *chain, weiri_plan *plan, weiri_group *group)
     uint64_t frames = group->take, width = group->block_channels;
     weir_err err = WEIR_OK;
     for (weiri_step *step = group->first; err == WEIR_OK && step != NULL; step = step->next) {
+        step->take_frames = (size_t)frames;
         frames = weiri_due_most(&step->unit.due, frames);
         frames = frames < 1 ? 1 : frames;
         step->strip_frames = (size_t)frames;
@@ -267,7 +270,8 @@ static weir_err divide(weir_chain *chain, weiri_plan *plan, weiri_group *group)
             err = shape_block(chain, step, 1, last, channels - last);
         }
     }
-    group->plain = group->same && group->length == 1 && !group->gathers && !group->first->by_frame;
+    group->plain = group->same && group->length == 1 && !group->gathers &&
+                   !group->first->by_frame && !group->finds;
     return err;
 }
 

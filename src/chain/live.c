@@ -105,7 +105,8 @@ static const char *what_differs(const weiri_unit_plan *a, const weiri_unit_plan 
     }
     bool same = a->constant_bytes == b->constant_bytes && a->field_count == b->field_count &&
                 a->scratch_bytes == b->scratch_bytes && a->columnwise == b->columnwise &&
-                a->scratch_column_bytes == b->scratch_column_bytes;
+                a->scratch_column_bytes == b->scratch_column_bytes &&
+                a->record_frames == b->record_frames && a->record_delay == b->record_delay;
     for (size_t i = 0; same && i < a->field_count; i++) {
         same = a->fields[i].rows == b->fields[i].rows && a->fields[i].bytes == b->fields[i].bytes &&
                a->fields[i].lanes == b->fields[i].lanes;

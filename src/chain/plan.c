@@ -150,8 +150,7 @@ static weir_err choose_leads(weir_chain *chain, weiri_plan *plan)
         }
         for (int k = 0; step->inputs > 1 && k < step->inputs; k++) {
             const bounds *in = &all[step->parents[k]];
-            long double lead =
-                floorl(in->upper - (long double)step->skip[k] - slowest + 1e-6L);
+            long double lead = floorl(in->upper - (long double)step->skip[k] - slowest + 1e-6L);
             lead = lead < 0 ? 0 : lead;
             if (!(lead < 0x1p60L)) {
                 return weiri_fail(WEIR_E_CHAIN, "%s: a branch is too far ahead of another",
@@ -222,8 +221,11 @@ add_part(layout *at, const char *name, const char *kind, uint64_t from, const we
     weiri_plan *plan = at->plan;
     size_t number = plan->shown.part_count++;
     plan->ranges[number] = (weiri_range){from, at->bytes - from};
-    plan->parts[number] = (weir_plan_part){
-        .name = name == NULL ? "" : name, .kind = kind, .bytes = at->bytes - from, .spec = spec};
+    plan->parts[number] = (weir_plan_part){.part_size = sizeof(weir_plan_part),
+                                           .name = name == NULL ? "" : name,
+                                           .kind = kind,
+                                           .bytes = at->bytes - from,
+                                           .spec = spec};
     return &plan->parts[number];
 }
 
@@ -240,8 +242,8 @@ static void lay_step(layout *at, weiri_step *step)
     uint64_t blocks = (uint64_t)step->blocks;
     uint64_t last = step->state_bytes[!step->by_frame && blocks > 1 ? 1 : 0];
     step->state_at = add_bytes(at, times(step->state_bytes[0], blocks - 1) + last);
-    step->missing_at = add_bytes(
-        at, times(step->channels * sizeof(uint64_t), step->by_frame ? blocks : 1));
+    step->missing_at =
+        add_bytes(at, times(step->channels * sizeof(uint64_t), step->by_frame ? blocks : 1));
     weir_plan_part *part = add_part(at, step->name, "unit", from, &step->out);
     part->input_rate_hz = step->in[0].rate_hz;
     part->lag_frames = weiri_due_lag(&step->unit.due);
@@ -264,6 +266,27 @@ static void lay_spare(layout *at)
     }
 }
 
+/* Of each block, and a batch in which they are put in order. */
+static void lay_records(layout *at)
+{
+    weiri_plan *plan = at->plan;
+    for (int i = 0; i < plan->step_count; i++) {
+        weiri_step *step = &plan->steps[i];
+        uint64_t from = at->bytes, blocks = (uint64_t)step->blocks;
+        if (step->unit.record_frames > 0) {
+            uint64_t last = step->records_room[blocks > 1 ? 1 : 0];
+            uint64_t room = times(step->records_room[0], blocks - 1) + last;
+            step->records_at = add_bytes(at, times(room, sizeof(weir_record)));
+            add_part(at, step->name, "record port", from, NULL);
+        }
+    }
+    uint64_t from = at->bytes;
+    plan->batch_at = add_bytes(at, plan->batch_room * sizeof(weir_record));
+    if (plan->batch_room > 0) {
+        add_part(at, "in order", "record port", from, NULL);
+    }
+}
+
 /* The edge is listed after the group's last unit, whose output it holds. */
 static void lay_edge(layout *at, weiri_group *group)
 {
@@ -282,14 +305,12 @@ static void lay_scratch(layout *at)
     for (int i = 0; i < plan->group_count; i++) {
         const weiri_group *group = &plan->groups[i];
         if (group->gathers) {
-            uint64_t bytes =
-                times(group->take, weir_spec_frame_bytes(group->first->block_in[0]));
+            uint64_t bytes = times(group->take, weir_spec_frame_bytes(group->first->block_in[0]));
             strips[0] = bytes > strips[0] ? bytes : strips[0];
         }
         for (const weiri_step *step = group->first; step != NULL; step = step->next) {
             uint64_t columns = weir_spec_columns(step->block_in[0]);
-            uint64_t bytes =
-                times(step->strip_frames, weir_spec_frame_bytes(&step->block_out[0]));
+            uint64_t bytes = times(step->strip_frames, weir_spec_frame_bytes(&step->block_out[0]));
             if (step->strip != WEIRI_STRIP_NONE && bytes > strips[step->strip]) {
                 strips[step->strip] = bytes;
             }
@@ -367,7 +388,7 @@ static weir_err lay_files(layout *at)
 
 static weir_err lay_out(weir_chain *chain, weiri_plan *plan)
 {
-    uint64_t most = 2 * (uint64_t)plan->step_count + (uint64_t)plan->exit_count + 9;
+    uint64_t most = 3 * (uint64_t)plan->step_count + (uint64_t)plan->exit_count + 10;
     plan->parts = weiri_plan_get(chain, most, sizeof *plan->parts);
     plan->ranges = weiri_plan_get(chain, most, sizeof *plan->ranges);
     plan->writers_at = weiri_plan_get(chain, (uint64_t)plan->exit_count, sizeof(uint64_t));
@@ -382,6 +403,7 @@ static weir_err lay_out(weir_chain *chain, weiri_plan *plan)
             lay_edge(&at, &plan->groups[step->group]);
         }
     }
+    lay_records(&at);
     lay_spare(&at);
     lay_scratch(&at);
     weir_err err = lay_files(&at);
@@ -397,20 +419,35 @@ static weir_err lay_out(weir_chain *chain, weiri_plan *plan)
     return WEIR_OK;
 }
 
+/* Held and not merely cached. */
+static uint64_t in_use(weir_cache *cache, weir_cache_stats *ret_stats)
+{
+    *ret_stats = (weir_cache_stats){.stats_size = sizeof *ret_stats};
+    (void)weir_cache_stats_read(cache, ret_stats);
+    return ret_stats->held_bytes - ret_stats->idle_bytes;
+}
+
 /* What is not in the one buffer: what is held already (settings, labels, this plan), what the cache adds to the
  * allocation, and what libraries of formats hold, as they declared it (M7). Last, after all of it is there. */
 static void total_up(weir_chain *chain, weiri_plan *plan)
 {
     layout none = {.plan = plan};
-    weir_cache_stats stats = {.stats_size = sizeof stats};
-    weir_cache_stats_read(chain->cache, &stats);
+    weir_plan *shown = &plan->shown;
+    weir_cache *host = chain->caches[WEIRI_HOST], *buffers = chain->caches[WEIRI_BUFFERS];
+    weir_cache_stats stats, device;
+    shown->total_bytes =
+        in_use(host, &stats) + weiri_cache_cost(buffers, (size_t)plan->buffer_bytes);
+    if (buffers != host) { /* the records of a device's cache are the host's */
+        shown->total_bytes += in_use(buffers, &device);
+        shown->device_bytes =
+            shown->total_bytes - stats.held_bytes + stats.idle_bytes - device.book_bytes;
+    }
+    shown->host_bytes = shown->total_bytes - shown->device_bytes;
     if (stats.charged_bytes > 0) {
         add_part(&none, "declared", "charges", 0, NULL)->bytes = stats.charged_bytes;
     }
-    uint64_t cost = weiri_cache_cost(chain->cache, (size_t)plan->buffer_bytes);
-    plan->shown.total_bytes = stats.held_bytes - stats.idle_bytes + cost;
     weir_plan_part *records = add_part(&none, "descriptions, cache", "records", 0, NULL);
-    records->bytes = plan->shown.total_bytes - plan->buffer_bytes - stats.charged_bytes;
+    records->bytes = shown->total_bytes - plan->buffer_bytes - stats.charged_bytes;
 }
 
 /* ---- plan ---------------------------------------------------------------------------------------- */
@@ -429,6 +466,7 @@ static weir_err plan_all(weir_chain *chain, weiri_plan *plan)
     err = choose_capacities(chain, plan);
     if (err == WEIR_OK) {
         err = weiri_plan_blocks(chain, plan);
+        weiri_plan_records(plan);
     }
     if (err == WEIR_OK) {
         err = lay_out(chain, plan);
@@ -440,10 +478,12 @@ static weir_err plan_all(weir_chain *chain, weiri_plan *plan)
         return err;
     }
     total_up(chain, plan);
+    plan->shown.plan_size = sizeof plan->shown;
     plan->shown.parts = plan->parts;
     plan->shown.threads = plan->threads;
     plan->shown.memory_limit_bytes = chain->options.memory_limit;
-    plan->shown.fits = plan->shown.total_bytes <= chain->options.memory_limit;
+    plan->shown.fits = plan->shown.host_bytes <= chain->options.memory_limit &&
+                       plan->shown.device_bytes <= chain->options.memory_limit;
     return WEIR_OK;
 }
 
@@ -459,7 +499,7 @@ static weir_err plan_for(weir_chain *chain,
     }
     weiri_chain_unplan(chain);
     /* A plan that does not fit is stated all the same: its own tables may go beyond, until the start. */
-    weir_err err = weir_cache_limit_held(chain->cache, WEIR_NO_LIMIT);
+    weir_err err = weir_cache_limit_held(chain->caches[WEIRI_HOST], WEIR_NO_LIMIT);
     weiri_plan *plan = err == WEIR_OK ? weiri_plan_get(chain, 1, sizeof *plan) : NULL;
     if (plan == NULL) {
         return err != WEIR_OK ? err : weiri_fail_prefix(WEIR_E_NOMEM, "the plan: ");
@@ -510,8 +550,24 @@ weir_err weir_chain_plan_run(weir_chain *chain,
     if (chain == NULL || source == NULL || ret_plan == NULL || (sinks == NULL && sink_count > 0)) {
         return weiri_fail(WEIR_E_USAGE, "weir_chain_plan_run: NULL is not allowed");
     }
+    weir_err err = weiri_source_check(source);
+    for (size_t i = 0; err == WEIR_OK && i < sink_count; i++) {
+        err = weiri_sink_check(sinks[i]);
+    }
+    if (err != WEIR_OK) {
+        return err;
+    }
     return plan_for(chain, &weir_source_info_get(source)->spec, source, sinks, sink_count,
                     ret_plan);
+}
+
+const weir_plan_part *weir_plan_part_at(const weir_plan *plan, size_t number)
+{
+    if (plan == NULL || number >= plan->part_count) {
+        return NULL;
+    }
+    const unsigned char *first = (const unsigned char *)plan->parts;
+    return (const void *)(first + number * plan->parts->part_size);
 }
 
 size_t weir_chain_output_count(const weir_chain *chain)

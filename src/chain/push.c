@@ -71,8 +71,9 @@ static weir_err check_message(const weir_chain *chain, const weir_message *messa
     }
     if (message->spec != NULL && message->spec != &chain->plan->input &&
         !same_shape(message->spec, &chain->plan->input)) {
-        return weiri_fail(WEIR_E_USAGE, "the message's spec (dtype, dimensions, rate) is not the one that "
-                                        "was planned for");
+        return weiri_fail(WEIR_E_USAGE,
+                          "the message's spec (dtype, dimensions, rate) is not the one that "
+                          "was planned for");
     }
     if (message->data == NULL && message->frames > 0) {
         return weiri_fail(WEIR_E_USAGE, "the message has %zu frames and no data", message->frames);
@@ -91,8 +92,7 @@ static void look_ahead(weir_chain *chain, const unsigned char *next, size_t fram
 }
 
 /* Tile by tile. What groups have not taken of a tile when the call ends early is the caller's again. */
-static weir_err
-push_tiles(weir_chain *chain, const weir_message *message, weiri_delivery *delivery)
+static weir_err push_tiles(weir_chain *chain, const weir_message *message, weiri_delivery *delivery)
 {
     weiri_running *running = chain->running;
     const size_t tile = (size_t)chain->plan->shown.tile_frames, bytes = chain->plan->input_bytes;
@@ -120,13 +120,12 @@ push_tiles(weir_chain *chain, const weir_message *message, weiri_delivery *deliv
     return err;
 }
 
-static weir_err
-push_to(weir_chain *chain, const weir_message *message, weiri_delivery *delivery)
+static weir_err push_to(weir_chain *chain, const weir_message *message, weiri_delivery *delivery)
 {
     weiri_running *running = chain->running;
     running->consumed = 0;
-    if (message->frames == 0) {
-        return WEIR_OK; /* it starts nothing: it has no frame that could (S1) */
+    if (message->frames == 0) { /* it starts nothing: it has no frame that could (S1) */
+        return running->pending ? weiri_chain_drain(chain, delivery) : WEIR_OK;
     }
     if (weiri_chain_breaks(chain, message)) {
         weir_err err = weiri_chain_end_segment(chain, delivery);
@@ -145,6 +144,7 @@ with_sink(weir_chain *chain, const weir_message *message, weir_sink_fn sink, voi
     outside to = {.sink = sink, .user = user, .mode = weiri_mode_enter()};
     weiri_delivery delivery;
     to.delivery = &delivery;
+    chain->running->callers_mode = to.mode;
     delivery.sink = sink == NULL ? NULL : call_outside;
     delivery.user = &to;
     delivery.rows = NULL; /* nothing below is looked at without rows, but `got` */
@@ -183,11 +183,12 @@ size_t weir_chain_consumed(const weir_chain *chain)
 
 /* ---- into the caller's rows ----------------------------------------------------------------------- */
 
-static weir_err check_rows(const weir_chain *chain, const char *call, const void *rows, size_t capacity)
+static weir_err
+check_rows(const weir_chain *chain, const char *call, const void *rows, size_t capacity)
 {
     if (chain->plan->exit_count != 1) {
-        return weiri_fail(WEIR_E_USAGE, "%s: only for chains with one output; this one has %d", call,
-                          chain->plan->exit_count);
+        return weiri_fail(WEIR_E_USAGE, "%s: only for chains with one output; this one has %d",
+                          call, chain->plan->exit_count);
     }
     if (rows == NULL || capacity == 0) {
         return weiri_fail(WEIR_E_USAGE, "%s: needs rows for one frame at least", call);
@@ -195,7 +196,8 @@ static weir_err check_rows(const weir_chain *chain, const char *call, const void
     return WEIR_OK;
 }
 
-static void say_what_came(const weir_chain *chain, weiri_delivery *delivery, weir_message *ret_block)
+static void
+say_what_came(const weir_chain *chain, weiri_delivery *delivery, weir_message *ret_block)
 {
     if (delivery->got == 0) {
         int group = chain->plan->steps[chain->plan->exits[0].step].group;
@@ -220,19 +222,29 @@ weir_err weir_chain_push_into(weir_chain *chain,
     if (err != WEIR_OK) {
         return err;
     }
-    weiri_mode mode = weiri_mode_enter();
+    weiri_mode mode = chain->running->callers_mode = weiri_mode_enter();
     weiri_delivery delivery = {.rows = rows, .capacity = capacity};
     chain->running->busy = true;
     err = push_to(chain, message, &delivery);
     chain->running->busy = false;
     weiri_mode_leave(mode);
-    if (err == WEIR_OK) {
+    if (err == WEIR_OK || delivery.got > 0) {
         say_what_came(chain, &delivery, ret_block);
     }
-    return err;
+    return delivery.got > 0 ? WEIR_OK : err;
 }
 
 /* ---- pull ----------------------------------------------------------------------------------------- */
+
+static void tell_notices(weir_chain *chain, weir_source *source)
+{
+    const weir_source_info *info = weir_source_info_get(source);
+    size_t *seen = &chain->running->source_notices;
+    for (; *seen < info->notice_count; ++*seen) {
+        weiri_chain_tell(chain,
+                         (weir_event){.kind = WEIR_EVENT_NOTICE, .text = info->notices[*seen]});
+    }
+}
 
 weir_err
 weiri_chain_read(weir_chain *chain, size_t frames, weiri_mode mode, weir_message *ret_message)
@@ -247,6 +259,7 @@ weiri_chain_read(weir_chain *chain, size_t frames, weiri_mode mode, weir_message
         return weiri_fail(WEIR_E_INTERNAL, "source %s put %zu frames into room for %zu",
                           source->ops->name, message.frames, frames);
     }
+    tell_notices(chain, source);
     if (err == WEIR_OK) {
         *ret_message = message;
     }
@@ -301,7 +314,7 @@ weir_err weir_chain_pull(weir_chain *chain, void *rows, size_t capacity, weir_me
     if (err != WEIR_OK) {
         return err;
     }
-    weiri_mode mode = weiri_mode_enter();
+    weiri_mode mode = chain->running->callers_mode = weiri_mode_enter();
     weiri_delivery delivery = {.rows = rows, .capacity = capacity};
     chain->running->busy = true;
     err = pull_rows(chain, &delivery, mode);
@@ -311,6 +324,12 @@ weir_err weir_chain_pull(weir_chain *chain, void *rows, size_t capacity, weir_me
         say_what_came(chain, &delivery, ret_block);
     }
     return delivery.got > 0 ? WEIR_OK : err;
+}
+
+void weir_chain_on_event(weir_chain *chain, weir_event_fn call, void *user)
+{
+    chain->on_event = call;
+    chain->event_user = user;
 }
 
 /* ---- reset, reports ------------------------------------------------------------------------------- */
@@ -326,6 +345,7 @@ void weir_chain_reset(weir_chain *chain)
         chain->running->groups[i].undelivered = 0;
     }
     chain->running->holding = false;
+    weiri_chain_records_drop(chain);
 }
 
 size_t weir_chain_node_count(const weir_chain *chain)
@@ -333,14 +353,20 @@ size_t weir_chain_node_count(const weir_chain *chain)
     return (size_t)chain->node_count;
 }
 
-weir_unit_report weir_chain_node_report(const weir_chain *chain, size_t number)
+weir_err
+weir_chain_node_report(const weir_chain *chain, size_t number, weir_unit_report *ret_report)
 {
-    const weiri_node *node = chain->nodes;
-    for (size_t i = 0; node != NULL && i < number; i++) {
-        node = node->next;
-    }
+    static const weiri_sized rule = {
+        .field = "unit report: report_size",
+        .make = "set it to sizeof(weir_unit_report)",
+        .least = WEIRI_THROUGH(weir_unit_report, saturated),
+        .known = sizeof(weir_unit_report),
+    };
+    const weiri_node *node =
+        number < (size_t)chain->node_count ? weiri_chain_node(chain, (int)number) : NULL;
     if (node == NULL) {
-        return (weir_unit_report){.name = ""};
+        return weiri_fail(WEIR_E_USAGE, "weir_chain_node_report: the chain has no node %zu",
+                          number);
     }
     weir_unit_report report = {.name = node->ops->info.name};
     if (chain->running != NULL && chain->running->buffer != NULL) {
@@ -357,5 +383,5 @@ weir_unit_report weir_chain_node_report(const weir_chain *chain, size_t number)
         }
         report.unfinished_frames = weiri_chain_unfinished(chain, at);
     }
-    return report;
+    return weiri_sized_write(&rule, &report, ret_report);
 }

@@ -120,13 +120,14 @@ static bool goes_on(run *at, double now)
         return true;
     }
     weir_progress progress = {
+        .progress_size = sizeof progress,
         .frames_in = chain->running->frames_in,
         .frames_total = weir_source_info_get(chain->plan->source)->frames,
         .seconds = now - at->started,
         .rate_hz = chain->plan->input.rate_hz,
         .plan_bytes = chain->plan->shown.total_bytes,
         .memory_limit_bytes = chain->options.memory_limit,
-        .cache = chain->cache,
+        .cache = weir_chain_cache(chain),
         .resumed_frames = at->resumed_frames,
     };
     chain->running->at_rest = true;
@@ -153,11 +154,11 @@ static weir_err run_tiles(run *at)
     weir_err err = WEIR_OK;
     bool ended = false;
     const weir_source_ops *source = at->chain->plan->source->ops;
-    bool waits = source->ops_size > offsetof(weir_source_ops, idle) && source->idle != NULL;
+    bool waits = WEIRI_HAS(source, idle);
     if (waits) {
         source->idle(at->chain->plan->source, between_tiles, at);
     }
-    at->mode = weiri_mode_enter();
+    at->mode = at->chain->running->callers_mode = weiri_mode_enter();
     while (err == WEIR_OK && !ended) {
         err = one_tile(at, &ended);
         if (err == WEIR_OK && !ended) {
@@ -199,6 +200,7 @@ static void fill_report(run *at)
     uint64_t now = 0;
     report->frames_in = running->frames_in;
     report->frames_out = running->frames_out;
+    report->resumed_frames = at->resumed_frames;
     report->seconds = now_s() - at->started;
     double now_in = (double)(running->frames_in - at->resumed_frames);
     report->x_real_time =
@@ -291,49 +293,67 @@ static weir_err finish(run *at, weir_err err, bool complete)
     return err;
 }
 
-/* What the options have, as far as the caller knows them. */
-static weir_run_options options_of(const weir_run_options *stated)
+weir_run_options weir_run_options_default(void)
 {
-    weir_run_options all = {.options_size = sizeof all};
-    if (stated != NULL) {
-        memcpy(&all, stated, stated->options_size < sizeof all ? stated->options_size : sizeof all);
+    return (weir_run_options){.options_size = sizeof(weir_run_options)};
+}
+
+static const weiri_sized options_rule = {
+    .field = "run options: options_size",
+    .make = "weir_run_options_default() makes them",
+    .least = WEIRI_THROUGH(weir_run_options, user),
+    .known = offsetof(weir_run_options, reserved),
+};
+static const weiri_sized report_rule = {
+    .field = "run report: report_size",
+    .make = "set it to sizeof(weir_run_report)",
+    .least = WEIRI_THROUGH(weir_run_report, unfinished_frames),
+    .known = sizeof(weir_run_report),
+};
+
+static weir_err whole_run(run *at)
+{
+    weir_chain *chain = at->chain;
+    if (chain == NULL || chain->plan == NULL || chain->plan->source == NULL) {
+        return weiri_fail(WEIR_E_USAGE, "a run needs weir_chain_plan_run before it");
     }
-    return all;
+    at->report->plan_bytes = chain->plan->shown.total_bytes;
+    at->report->memory_limit_bytes = chain->options.memory_limit;
+    if (chain->running->buffer != NULL) {
+        return weiri_fail(WEIR_E_USAGE, "the chain has run already");
+    }
+    uint64_t now = 0;
+    bool complete = false;
+    weir_rss_read(&now, &at->report->rss_before_bytes);
+    weir_err err = start(at, &complete);
+    chain->running->start_failed = err != WEIR_OK && chain->running->buffer != NULL;
+    chain->running->busy = true;
+    if (err == WEIR_OK) {
+        err = complete ? WEIR_OK : run_tiles(at);
+        err = finish(at, err, complete);
+    }
+    chain->running->busy = false;
+    fill_report(at);
+    return err;
 }
 
 weir_err
 weir_chain_run(weir_chain *chain, const weir_run_options *options, weir_run_report *ret_report)
 {
-    const weir_run_options all = options_of(options);
-    *ret_report = (weir_run_report){.memory_limit_bytes = WEIR_NO_LIMIT};
-    if (chain == NULL || chain->plan == NULL || chain->plan->source == NULL) {
-        return weiri_fail(WEIR_E_USAGE, "a run needs weir_chain_plan_run before it");
-    }
-    ret_report->plan_bytes = chain->plan->shown.total_bytes;
-    ret_report->memory_limit_bytes = chain->options.memory_limit;
-    if (chain->running->buffer != NULL) {
-        return weiri_fail(WEIR_E_USAGE, "the chain has run already");
-    }
-    run at = {
-        .chain = chain,
-        .options = &all,
-        .report = ret_report,
-        .started = now_s(),
-        .checkpoint = all.checkpoint,
-    };
+    weir_run_options known = weir_run_options_default();
+    weir_run_report report = {.memory_limit_bytes = WEIR_NO_LIMIT};
+    run at = {.chain = chain, .options = &known, .report = &report, .started = now_s()};
     at.flushed = at.started;
-    uint64_t now = 0;
-    bool complete = false;
-    weir_rss_read(&now, &ret_report->rss_before_bytes);
-    weir_err err = start(&at, &complete);
-    chain->running->start_failed = err != WEIR_OK && chain->running->buffer != NULL;
-    chain->running->busy = true;
-    if (err == WEIR_OK) {
-        err = complete ? WEIR_OK : run_tiles(&at);
-        err = finish(&at, err, complete);
+    weir_err err =
+        weiri_sized_write(&report_rule, &report, ret_report); /* its size, before the work */
+    if (err != WEIR_OK) {
+        return err;
     }
-    chain->running->busy = false;
-    fill_report(&at);
-    ret_report->resumed_frames = at.resumed_frames;
-    return err;
+    err = options == NULL ? WEIR_OK : weiri_sized_read(&options_rule, options, &known);
+    if (err == WEIR_OK) {
+        at.checkpoint = known.checkpoint;
+        err = whole_run(&at);
+    }
+    weir_err written = weiri_sized_write(&report_rule, &report, ret_report);
+    return err != WEIR_OK ? err : written;
 }

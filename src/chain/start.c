@@ -72,6 +72,9 @@ static void place_block(weir_chain *chain, const weiri_step *step, int number)
         .columns = weir_spec_columns(step->block_in[shape]),
         .state = state,
         .missing = missing,
+        .records = {.list = (weir_record *)(void *)weiri_chain_memory(chain, step->records_at) +
+                            (uint64_t)number * step->records_room[0],
+                    .room = (size_t)step->records_room[shape]},
         .ahead = &chain->running->ahead,
     };
     memset(missing, 0, block->channels * sizeof *missing);
@@ -107,6 +110,8 @@ static void place(weir_chain *chain)
      * message, with half 165, with twice 171; without 198. */
     running->ahead_most = (size_t)weiri_l2_bytes() / 2;
     running->input = (weiri_edge){.data = NULL};
+    running->batch = (weir_record *)(void *)weiri_chain_memory(chain, plan->batch_at);
+    running->batch_count = 0;
     if (plan->source != NULL) {
         running->input.base = running->input.data = weiri_chain_memory(chain, plan->tile_at);
     }
@@ -134,7 +139,11 @@ weir_err weiri_chain_start_sinks(weir_chain *chain)
 {
     const weiri_plan *plan = chain->plan;
     weir_err err = WEIR_OK;
-    const weir_source_info *info = plan->source == NULL ? NULL : weir_source_info_get(plan->source);
+    const weir_source_info *info = NULL;
+    if (plan->source != NULL) {
+        info = weir_source_info_get(plan->source);
+        chain->running->source_notices = info->notice_count;
+    }
     for (int i = 0; err == WEIR_OK && plan->sinks != NULL && i < plan->exit_count; i++) {
         weir_sink *sink = plan->sinks[i];
         if (sink != NULL) {
@@ -166,16 +175,20 @@ weir_err weiri_chain_start_units(weir_chain *chain)
     }
     weiri_plan *plan = chain->plan;
     weiri_running *running = chain->running;
+    if (weiri_heap_is_device(chain->options.heap)) {
+        return weiri_chain_refuse_device(chain->options.heap);
+    }
     if (!plan->shown.fits) {
         return refuse(chain);
     }
-    weir_cache_clear(chain->cache);
+    weir_cache *cache = chain->caches[WEIRI_BUFFERS];
+    weir_cache_clear(cache);
     /* M8: without a limit of the user's, the plan itself is the limit. */
     bool stated = chain->options.memory_limit != WEIR_NO_LIMIT;
     uint64_t limit = stated ? chain->options.memory_limit : plan->shown.total_bytes;
-    weir_err err = weir_cache_limit_held(chain->cache, limit);
+    weir_err err = weir_cache_limit_held(cache, limit);
     if (err == WEIR_OK) {
-        err = weir_cache_take(chain->cache, (size_t)plan->buffer_bytes, &running->buffer);
+        err = weir_cache_take(cache, (size_t)plan->buffer_bytes, &running->buffer);
     }
     if (err != WEIR_OK) {
         return err;
@@ -214,7 +227,7 @@ void weiri_chain_unplan(weir_chain *chain)
         weir_buffer_unref(chain->running->buffer);
     }
     weiri_arena_fini(&chain->plan_arena);
-    weiri_arena_init(&chain->plan_arena, chain->cache);
+    weiri_arena_init(&chain->plan_arena, chain->caches[WEIRI_HOST]);
     chain->plan = NULL;
     chain->running = NULL;
 }

@@ -2,8 +2,8 @@
  *
  * state.c: the chain's state as bytes, and back (S10). State is saved as the whole width has it, field by field in
  * channel order, whatever blocks, threads and tiles it was computed in. A state belongs to a chain: what was planned
- * (units, specs, counts, fields) and what was computed from settings (constants) must be equal, in the same version
- * and at the same SIMD level, else the bits could differ.
+ * (units, specs, counts, fields) and the settings that cannot change meanwhile must be equal, in the same version and
+ * at the same SIMD level, else the bits could differ.
  */
 #include <string.h>
 
@@ -53,9 +53,69 @@ static uint64_t hash_spec(uint64_t h, const weir_spec *spec)
         h = weiri_hash_text(h, axis->name);
         h = weiri_hash(h, &axis->size, sizeof axis->size);
         h = weiri_hash(h, &axis->start, sizeof axis->start);
+        h = weiri_hash(h, &axis->step, sizeof axis->step);
+        h = weiri_hash(h, axis->values, axis->values == NULL ? 0 : axis->size * sizeof *axis->values);
         for (uint64_t k = 0; axis->labels != NULL && k < axis->size; k++) {
             h = weiri_hash_text(h, axis->labels[k]);
         }
+    }
+    return h;
+}
+
+static uint64_t hash_value(uint64_t h, const weir_value *value)
+{
+    if (value == NULL) {
+        return weiri_hash_text(h, NULL);
+    }
+    h = weiri_hash(h, &value->type, sizeof value->type);
+    h = weiri_hash(weiri_hash_text(h, value->key), &value->number, sizeof value->number);
+    h = weiri_hash(weiri_hash_text(h, value->text), &value->count, sizeof value->count);
+    for (size_t i = 0; i < value->count; i++) {
+        h = hash_value(h, &value->items[i]);
+    }
+    return h;
+}
+
+/* Of a setting that is a number, a choice or a truth. */
+static size_t plain_bytes(const weir_setting *row)
+{
+    return row->type == WEIR_SETTING_BOOL   ? sizeof(bool)
+           : row->type == WEIR_SETTING_ENUM ? sizeof(int)
+                                            : sizeof(double);
+}
+
+/* What a setting was read as, by value: another chain has other pointers. */
+static uint64_t hash_setting(uint64_t h, const weir_setting *row, const void *settings)
+{
+    const void *field = (const unsigned char *)settings + row->offset;
+    const weir_list *list = field;
+    const weir_matrix *matrix = field;
+    switch (row->type) {
+    case WEIR_SETTING_IGNORED:
+        return h;
+    case WEIR_SETTING_STRING:
+        return weiri_hash_text(h, *(const char *const *)field);
+    case WEIR_SETTING_ANY:
+        return hash_value(h, *(const weir_value *const *)field);
+    case WEIR_SETTING_ENUM_LIST:
+        h = weiri_hash(h, &list->listed, sizeof list->listed);
+        return weiri_hash(h, list->of.choices, list->count * sizeof *list->of.choices);
+    case WEIR_SETTING_LIST:
+        h = weiri_hash(h, &list->listed, sizeof list->listed);
+        return weiri_hash(h, list->of.numbers, list->count * sizeof *list->of.numbers);
+    case WEIR_SETTING_MATRIX:
+        h = weiri_hash(h, &matrix->columns, sizeof matrix->columns);
+        return weiri_hash(h, matrix->numbers, matrix->rows * matrix->columns * sizeof *matrix->numbers);
+    default:
+        return weiri_hash(h, field, plain_bytes(row));
+    }
+}
+
+static uint64_t hash_fixed_settings(uint64_t h, const weiri_node *node)
+{
+    const weir_setting *row = node == NULL ? NULL : node->ops->info.settings;
+    for (; row != NULL && row->name != NULL; row++) {
+        h = row->live ? h : hash_setting(weiri_hash_text(h, row->name), row, node->settings);
     }
     return h;
 }
@@ -71,15 +131,15 @@ static uint64_t hash_chain(const weir_chain *chain)
         h = weiri_hash(h, step->parents, sizeof step->parents);
         h = weiri_hash(h, step->skip, sizeof step->skip);
         h = weiri_hash(h, &unit->due, sizeof unit->due);
+        h = weiri_hash(h, &unit->record_frames, sizeof unit->record_frames);
+        h = weiri_hash(h, &unit->record_delay, sizeof unit->record_delay);
         h = hash_spec(h, &step->out);
         for (size_t k = 0; k < unit->field_count; k++) {
             h = weiri_hash_text(h, unit->fields[k].name);
             h = weiri_hash(h, &unit->fields[k].rows, sizeof unit->fields[k].rows);
             h = weiri_hash(h, &unit->fields[k].lanes, sizeof unit->fields[k].lanes);
         }
-        if (!weiri_step_is_live(step)) {
-            h = weiri_hash(h, chain->running->steps[i].constants, (size_t)unit->constant_bytes);
-        }
+        h = hash_fixed_settings(h, step->node);
         bool holds = step->node != NULL && step->node->holds;
         h = weiri_hash(h, &holds, sizeof holds);
     }
@@ -218,18 +278,22 @@ static void pass_step(walk *w, int number)
     }
 }
 
-/* What waits before a join. All other edges are empty between two calls. */
-static void pass_group(walk *w, int number)
+/* What a join has taken, and what waits before one. All other edges are empty between two calls. By step: which
+ * steps make a group is another matter in another chain. */
+static void pass_waiting(walk *w, const weiri_step *step)
 {
-    const weiri_group *group = &w->chain->plan->groups[number];
-    weiri_group_run *run = &w->chain->running->groups[number];
-    for (int k = 0; k < group->inputs; k++) {
+    const weiri_group *group = &w->chain->plan->groups[step->group];
+    weiri_group_run *run = &w->chain->running->groups[step->group];
+    for (int k = 0; step->inputs > 1 && k < step->inputs; k++) {
         pass(w, &run->taken[k], sizeof run->taken[k]);
+    }
+    if (!group->feeds_join || group->last != step) {
+        return;
     }
     uint64_t frames = run->edge.frames;
     pass(w, &run->edge.first, sizeof run->edge.first);
     pass(w, &frames, sizeof frames);
-    if (frames > group->capacity && !group->in_place) {
+    if (frames > group->capacity) {
         w->short_of = true;
         return;
     }
@@ -238,7 +302,7 @@ static void pass_group(walk *w, int number)
         run->edge.data = run->edge.base;
     }
     if (frames > 0) {
-        pass(w, run->edge.data, (size_t)frames * group->last->frame_bytes);
+        pass(w, run->edge.data, (size_t)frames * step->frame_bytes);
     }
 }
 
@@ -249,9 +313,7 @@ static void pass_settings(walk *w, const weiri_node *node, void *settings)
          row++) {
         unsigned char *field = (unsigned char *)settings + row->offset;
         if (row->live) {
-            pass(w, field, row->type == WEIR_SETTING_BOOL   ? sizeof(bool)
-                           : row->type == WEIR_SETTING_ENUM ? sizeof(int)
-                                                            : sizeof(double));
+            pass(w, field, plain_bytes(row));
         }
     }
 }
@@ -276,10 +338,8 @@ static void pass_state(walk *w)
     for (int i = 0; i < w->chain->plan->step_count; i++) {
         pass_step(w, i);
     }
-    for (int i = 0; i < w->chain->plan->group_count; i++) {
-        if (w->chain->plan->groups[i].feeds_join || w->chain->plan->groups[i].joins) {
-            pass_group(w, i);
-        }
+    for (int i = 0; i < w->chain->plan->step_count; i++) {
+        pass_waiting(w, &w->chain->plan->steps[i]);
     }
 }
 
@@ -318,18 +378,16 @@ uint64_t weiri_state_most(const weir_chain *chain, const weiri_plan *plan)
     uint64_t bytes = sizeof(state_head) + settings.bytes + stream.bytes;
     for (int i = 0; i < plan->step_count; i++) {
         const weiri_step *step = &plan->steps[i];
+        const weiri_group *group = &plan->groups[step->group];
         uint64_t columns = weir_spec_columns(step->in);
-        bytes += (4 + step->channels) * sizeof(uint64_t);
+        bytes += (4 + step->channels + (step->inputs > 1 ? (uint64_t)step->inputs : 0)) *
+                 sizeof(uint64_t);
         for (size_t k = 0; k < step->unit.field_count; k++) {
             const weiri_field *field = &step->unit.fields[k];
             bytes += (field->by_block ? 1 : columns) * field->rows * field->bytes;
         }
-    }
-    for (int i = 0; i < plan->group_count; i++) {
-        const weiri_group *group = &plan->groups[i];
-        if (group->feeds_join || group->joins) {
-            bytes += (2 + (uint64_t)group->inputs) * sizeof(uint64_t) +
-                     group->lead * group->last->frame_bytes;
+        if (group->feeds_join && group->last == step) {
+            bytes += 2 * sizeof(uint64_t) + group->lead * step->frame_bytes;
         }
     }
     return bytes;
@@ -432,7 +490,7 @@ static void place_groups(weir_chain *chain)
         if (!group->joins) {
             run->taken[0] = chain->running->steps[group->first->number].consumed;
         }
-        if (!group->feeds_join && !group->joins) {
+        if (!group->feeds_join) {
             run->edge.first = chain->running->steps[group->last->number].produced;
         }
     }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "chain/options.h"
 #include "config/tree.h"
 #include "config/units.h"
 
@@ -168,8 +169,6 @@ static weir_err read_top(const char *file,
 /* M8: what a flag states goes before the file. */
 static void lay_over(const weir_chain_options *flags, weir_chain_options *options)
 {
-    if (flags == NULL)
-        return;
     const weir_chain_options unset = weir_chain_options_default();
     options->heap = flags->heap;
     options->policy = flags->policy;
@@ -208,7 +207,10 @@ weir_err weir_config_parse(const char *text,
                            weir_chain **ret_chain)
 {
     weiri_tree *tree;
-    weir_err err = weiri_tree_parse(text, length, name, &tree);
+    weir_chain_options known;
+    weir_err err = weiri_chain_options_read(flags, &known);
+    if (err == WEIR_OK)
+        err = weiri_tree_parse(text, length, name, &tree);
     if (err != WEIR_OK)
         return err;
     weir_chain_options options = weir_chain_options_default();
@@ -216,7 +218,7 @@ weir_err weir_config_parse(const char *text,
     weir_chain *chain = NULL;
     err = read_top(name, weiri_tree_root(tree), &options, &list);
     if (err == WEIR_OK) {
-        lay_over(flags, &options);
+        lay_over(&known, &options);
         options.name = name;
         err = weir_chain_create(&options, &chain);
     }

@@ -301,24 +301,15 @@ static void mistakes_are_one_line_with_a_place(void **state)
         check_refused(cases[i].text, cases[i].start, cases[i].part);
 }
 
-/* Mistakes that only the input shows. */
-static void mistakes_in_a_plan_have_their_place(void **state)
+static void a_cutoff_above_half_the_rate_has_its_place(void **state)
 {
     (void)state;
-    static const char *const cases[][2] = {
-        {"- abs\n- butterworth:\n    order: 4\n    cutoff: 20 kHz\n",
-         "c.yaml:4:5: butterworth: cutoff: "},
-        {"- split: {a: [], b: []}\n- difference: {inputs: [a, b, a]}\n",
-         "c.yaml:2:3: difference: inputs: 2 are needed, 3 given"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        weir_chain *chain = parse(cases[i][0], NULL);
-        weir_spec spec = weir_spec_make(WEIR_F32, 30000, 4, NULL, NULL);
-        const weir_plan *planned = NULL;
-        assert_int_equal(weir_chain_plan(chain, &spec, &planned), WEIR_E_CHAIN);
-        assert_true(strncmp(weir_err_detail(), cases[i][1], strlen(cases[i][1])) == 0);
-        weir_chain_destroy(chain);
-    }
+    weir_chain *chain = parse("- abs\n- butterworth:\n    order: 4\n    cutoff: 20 kHz\n", NULL);
+    weir_spec spec = weir_spec_make(WEIR_F32, 30000, 4, NULL, NULL);
+    const weir_plan *planned = NULL;
+    assert_int_equal(weir_chain_plan(chain, &spec, &planned), WEIR_E_CHAIN);
+    assert_true(strncmp(weir_err_detail(), "c.yaml:4:5: butterworth: cutoff: ", 33) == 0);
+    weir_chain_destroy(chain);
 }
 
 static void files_are_read_or_named(void **state)
@@ -352,7 +343,7 @@ int main(void)
         cmocka_unit_test(a_flag_goes_before_the_file),
         cmocka_unit_test(limits_take_numbers_and_quantities),
         cmocka_unit_test(mistakes_are_one_line_with_a_place),
-        cmocka_unit_test(mistakes_in_a_plan_have_their_place),
+        cmocka_unit_test(a_cutoff_above_half_the_rate_has_its_place),
         cmocka_unit_test(files_are_read_or_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -217,6 +217,38 @@ static weir_err synchronise(weir_heap *heap)
     return weiri_heap_synchronise(self(heap)->under);
 }
 
+static weir_err copy_in(
+    weir_heap *heap, void *memory, size_t offset, const void *from, size_t bytes, weir_queue *queue)
+{
+    weir_heap *under = self(heap)->under;
+    return under->ops->copy_in(under, memory, offset, from, bytes, queue);
+}
+
+static weir_err
+copy_out(weir_heap *heap, void *to, void *memory, size_t offset, size_t bytes, weir_queue *queue)
+{
+    weir_heap *under = self(heap)->under;
+    return under->ops->copy_out(under, to, memory, offset, bytes, queue);
+}
+
+static weir_err queue_create(weir_heap *heap, weir_queue **ret_queue)
+{
+    weir_heap *under = self(heap)->under;
+    return under->ops->queue_create(under, ret_queue);
+}
+
+static weir_err queue_wait(weir_heap *heap, weir_queue *queue)
+{
+    weir_heap *under = self(heap)->under;
+    return under->ops->queue_wait(under, queue);
+}
+
+static void queue_destroy(weir_heap *heap, weir_queue *queue)
+{
+    weir_heap *under = self(heap)->under;
+    under->ops->queue_destroy(under, queue);
+}
+
 static void counting_destroy(weir_heap *heap)
 {
     counting *c = self(heap);
@@ -257,6 +289,13 @@ weir_err weir_heap_counting_create(weir_heap *under, weir_heap **ret_heap)
         c->ops.commit = counting_commit;
         c->ops.decommit = counting_decommit;
         c->ops.release = counting_release;
+    }
+    if (weiri_heap_is_device(under)) {
+        c->ops.copy_in = copy_in;
+        c->ops.copy_out = copy_out;
+        c->ops.queue_create = queue_create;
+        c->ops.queue_wait = queue_wait;
+        c->ops.queue_destroy = queue_destroy;
     }
     c->heap.ops = &c->ops;
     c->under = under;

@@ -5,6 +5,7 @@
 #include "heap/heap.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const weiri_heap_kind *const weiri_heaps[] = {
 #define X(name) &weiri_heap_##name,
@@ -35,7 +36,7 @@ weir_err weir_heap_find(const char *name, weir_heap **ret_heap)
     return weiri_fail(WEIR_E_USAGE, "no heap '%.40s'; there are:%s", name, list);
 }
 
-/* One slot of the table: required ones must be there, those of pages all or none. */
+/* Required slots are there; those of a flag all or none. */
 static weir_err check_slots(const weir_heap *heap)
 {
     const weir_heap_ops *ops = heap->ops;
@@ -50,18 +51,26 @@ static weir_err check_slots(const weir_heap *heap)
     const struct {
         const char *name;
         bool there;
-    } pages[] = {
-        {"page_size", WEIRI_HEAP_HAS(heap, page_size)},
-        {"reserve", WEIRI_HEAP_HAS(heap, reserve)},
-        {"commit", WEIRI_HEAP_HAS(heap, commit)},
-        {"decommit", WEIRI_HEAP_HAS(heap, decommit)},
-        {"release", WEIRI_HEAP_HAS(heap, release)},
+        uint32_t flag;
+    } slots[] = {
+        {"page_size", WEIRI_HAS(ops, page_size), WEIR_HEAP_PAGES},
+        {"reserve", WEIRI_HAS(ops, reserve), WEIR_HEAP_PAGES},
+        {"commit", WEIRI_HAS(ops, commit), WEIR_HEAP_PAGES},
+        {"decommit", WEIRI_HAS(ops, decommit), WEIR_HEAP_PAGES},
+        {"release", WEIRI_HAS(ops, release), WEIR_HEAP_PAGES},
+        {"copy_in", WEIRI_HAS(ops, copy_in), WEIR_HEAP_DEVICE},
+        {"copy_out", WEIRI_HAS(ops, copy_out), WEIR_HEAP_DEVICE},
+        {"queue_create", WEIRI_HAS(ops, queue_create), WEIR_HEAP_DEVICE},
+        {"queue_wait", WEIRI_HAS(ops, queue_wait), WEIR_HEAP_DEVICE},
+        {"queue_destroy", WEIRI_HAS(ops, queue_destroy), WEIR_HEAP_DEVICE},
     };
-    bool wanted = (ops->flags & WEIR_HEAP_PAGES) != 0;
-    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
-        if (pages[i].there != wanted) {
-            return weiri_fail(WEIR_E_USAGE, "heap %s: slot %s is %s though WEIR_HEAP_PAGES is %s",
-                              ops->name, pages[i].name, pages[i].there ? "there" : "not there",
+    for (size_t i = 0; i < sizeof slots / sizeof slots[0]; i++) {
+        bool wanted = (ops->flags & slots[i].flag) != 0;
+        if (slots[i].there != wanted) {
+            return weiri_fail(WEIR_E_USAGE, "heap %s: slot %s is %s though %s is %s", ops->name,
+                              slots[i].name, slots[i].there ? "there" : "not there",
+                              slots[i].flag == WEIR_HEAP_PAGES ? "WEIR_HEAP_PAGES"
+                                                               : "WEIR_HEAP_DEVICE",
                               wanted ? "set" : "not set");
         }
     }
@@ -70,14 +79,19 @@ static weir_err check_slots(const weir_heap *heap)
 
 weir_err weir_heap_check(const weir_heap *heap)
 {
+    static const weiri_sized rule = {
+        .field = "heap: ops_size",
+        .make = "set it to sizeof(weir_heap_ops)",
+        .least = WEIRI_THROUGH(weir_heap_ops, max_buffers),
+        .known = sizeof(weir_heap_ops),
+    };
     if (heap == NULL || heap->ops == NULL) {
         return weiri_fail(WEIR_E_USAGE, "heap: slot ops is not there");
     }
     const weir_heap_ops *ops = heap->ops;
-    size_t least = offsetof(weir_heap_ops, max_buffers) + sizeof ops->max_buffers;
-    if (ops->ops_size < least || ops->ops_size > 4096) {
-        return weiri_fail(WEIR_E_USAGE, "heap: slot ops_size is %zu; %zu to 4096 are wanted",
-                          ops->ops_size, least);
+    weir_err err = weiri_sized_check(&rule, ops);
+    if (err != WEIR_OK) {
+        return err;
     }
     if (ops->name == NULL || ops->name[0] == '\0') {
         return weiri_fail(WEIR_E_USAGE, "heap: slot name is not there");
@@ -89,11 +103,11 @@ weir_err weir_heap_check(const weir_heap *heap)
     if (ops->reserved != 0) {
         return weiri_fail(WEIR_E_USAGE, "heap %s: slot reserved is not 0", ops->name);
     }
-    weir_err err = check_slots(heap);
+    err = check_slots(heap);
     if (err != WEIR_OK) {
         return err;
     }
-    if (WEIRI_HEAP_HAS(heap, page_size)) {
+    if (WEIRI_HAS(heap->ops, page_size)) {
         size_t page = ops->page_size((weir_heap *)heap);
         if (page == 0 || (page & (page - 1)) != 0) {
             return weiri_fail(WEIR_E_USAGE, "heap %s: slot page_size says %zu, not a power of two",
@@ -108,14 +122,34 @@ weir_err weir_heap_check(const weir_heap *heap)
     return WEIR_OK;
 }
 
+weir_err weiri_heap_copy_in(
+    weir_heap *heap, void *memory, size_t offset, const void *from, size_t bytes, weir_queue *queue)
+{
+    if (weiri_heap_is_device(heap)) {
+        return heap->ops->copy_in(heap, memory, offset, from, bytes, queue);
+    }
+    memcpy((unsigned char *)memory + offset, from, bytes);
+    return WEIR_OK;
+}
+
+weir_err weiri_heap_copy_out(
+    weir_heap *heap, void *to, void *memory, size_t offset, size_t bytes, weir_queue *queue)
+{
+    if (weiri_heap_is_device(heap)) {
+        return heap->ops->copy_out(heap, to, memory, offset, bytes, queue);
+    }
+    memcpy(to, (const unsigned char *)memory + offset, bytes);
+    return WEIR_OK;
+}
+
 weir_err weiri_heap_synchronise(weir_heap *heap)
 {
-    return WEIRI_HEAP_HAS(heap, synchronise) ? heap->ops->synchronise(heap) : WEIR_OK;
+    return WEIRI_HAS(heap->ops, synchronise) ? heap->ops->synchronise(heap) : WEIR_OK;
 }
 
 void weir_heap_destroy(weir_heap *heap)
 {
-    if (heap != NULL && WEIRI_HEAP_HAS(heap, destroy)) {
+    if (heap != NULL && WEIRI_HAS(heap->ops, destroy)) {
         heap->ops->destroy(heap);
     }
 }

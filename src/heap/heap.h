@@ -25,10 +25,21 @@ typedef struct weiri_heap_kind {
 /* All of heaps.def, NULL at the end. */
 extern const weiri_heap_kind *const weiri_heaps[];
 
-/* Whether the table has a slot: it may have been filled by a program that knew fewer. */
-#define WEIRI_HEAP_HAS(heap, slot)                                                                 \
-    ((heap)->ops->ops_size >= offsetof(weir_heap_ops, slot) + sizeof((heap)->ops->slot) &&         \
-     (heap)->ops->slot != NULL)
+/* Whether the host cannot address its bytes. NULL is the host. */
+static inline bool weiri_heap_is_device(const weir_heap *heap)
+{
+    return heap != NULL && (heap->ops->flags & WEIR_HEAP_DEVICE) != 0;
+}
+
+/* Copies between host memory and a part of a heap's memory: by memcpy where the host can address it. */
+weir_err weiri_heap_copy_in(weir_heap *heap,
+                            void *memory,
+                            size_t offset,
+                            const void *from,
+                            size_t bytes,
+                            weir_queue *queue);
+weir_err weiri_heap_copy_out(
+    weir_heap *heap, void *to, void *memory, size_t offset, size_t bytes, weir_queue *queue);
 
 /* Waits for work on freed buffers, where there can be such. */
 weir_err weiri_heap_synchronise(weir_heap *heap);

@@ -20,12 +20,13 @@ static const weir_dtype coding_dtype[] = {WEIRI_CODING_LIST(DTYPE)};
 
 size_t weiri_stored_bytes(weiri_stored stored)
 {
-    return coding_bytes[stored.coding];
+    return coding_bytes[stored.coding] * (size_t)(stored.is_complex ? 2 : 1);
 }
 
 weir_dtype weiri_stored_dtype(weiri_stored stored)
 {
-    return coding_dtype[stored.coding];
+    weir_dtype part = coding_dtype[stored.coding];
+    return !stored.is_complex ? part : part == WEIR_F32 ? WEIR_C64 : WEIR_C128;
 }
 
 static bool swapped(weiri_stored stored)
@@ -37,7 +38,7 @@ bool weiri_stored_is(weiri_stored stored, weir_dtype dtype)
 {
     bool whole_64 = stored.coding == WEIRI_CODING_I64 || stored.coding == WEIRI_CODING_U64;
     return weiri_stored_dtype(stored) == dtype && !whole_64 &&
-           coding_bytes[stored.coding] == weir_dtype_bytes(dtype) && !swapped(stored);
+           weiri_stored_bytes(stored) == weir_dtype_bytes(dtype) && !swapped(stored);
 }
 
 weir_err weiri_stored_parse(const char *text, weiri_stored *ret_stored)
@@ -47,12 +48,20 @@ weir_err weiri_stored_parse(const char *text, weiri_stored *ret_stored)
         const char *names[3];
         weiri_coding coding;
     } codings[] = {
-        {{"u8", "u1", "uint8"}, WEIRI_CODING_U8},     {{"u16", "u2", "uint16"}, WEIRI_CODING_U16},
-        {{"u32", "u4", "uint32"}, WEIRI_CODING_U32},  {{"u64", "uint64"}, WEIRI_CODING_U64},
-        {{"i8", "i1", "int8"}, WEIRI_CODING_I8},      {{"i16", "i2", "int16"}, WEIRI_CODING_I16},
-        {{"i24", "i3", "int24"}, WEIRI_CODING_I24},   {{"i32", "i4", "int32"}, WEIRI_CODING_I32},
-        {{"i64", "int64"}, WEIRI_CODING_I64},         {{"f16", "f2", "float16"}, WEIRI_CODING_F16},
-        {{"f32", "f4", "float32"}, WEIRI_CODING_F32}, {{"f64", "f8", "float64"}, WEIRI_CODING_F64},
+        {{"u8", "u1", "uint8"}, WEIRI_CODING_U8},
+        {{"u16", "u2", "uint16"}, WEIRI_CODING_U16},
+        {{"u32", "u4", "uint32"}, WEIRI_CODING_U32},
+        {{"u64", "uint64"}, WEIRI_CODING_U64},
+        {{"i8", "i1", "int8"}, WEIRI_CODING_I8},
+        {{"i16", "i2", "int16"}, WEIRI_CODING_I16},
+        {{"i24", "i3", "int24"}, WEIRI_CODING_I24},
+        {{"i32", "i4", "int32"}, WEIRI_CODING_I32},
+        {{"i64", "int64"}, WEIRI_CODING_I64},
+        {{"f16", "f2", "float16"}, WEIRI_CODING_F16},
+        {{"f32", "f4", "float32"}, WEIRI_CODING_F32},
+        {{"f64", "f8", "float64"}, WEIRI_CODING_F64},
+        {{"c64", "c8", "complex64"}, WEIRI_CODING_F32},
+        {{"c128", "c16", "complex128"}, WEIRI_CODING_F64},
     };
     weiri_stored stored = {.big_endian = HOST_BIG};
     const char *name = text;
@@ -71,11 +80,12 @@ weir_err weiri_stored_parse(const char *text, weiri_stored *ret_stored)
             known = known || weiri_equal_blind(name, codings[i].names[k]);
         }
         stored.coding = codings[i].coding;
+        stored.is_complex = codings[i].names[0][0] == 'c';
     }
     if (!known) {
         return weiri_fail(WEIR_E_USAGE,
                           "dtype %.40s: not read; there are u8 u16 u32 u64 i8 i16 i24 i32 i64 f16 "
-                          "f32 f64, with < or > before them for the byte order",
+                          "f32 f64 c64 c128, with < or > before them for the byte order",
                           text);
     }
     *ret_stored = stored;
@@ -276,5 +286,13 @@ void weiri_convert(const weiri_run *run, size_t count)
 {
 #define CONVERT(name, bytes, dtype) convert_##name,
     static void (*const loops[])(const weiri_run *, size_t) = {WEIRI_CODING_LIST(CONVERT)};
-    loops[run->stored.coding](run, count);
+    size_t parts = run->stored.is_complex ? 2 : 1; /* all real parts, then all imaginary ones */
+    weiri_run part = *run;
+    part.dtype = weir_dtype_part(run->dtype);
+    part.to_step = run->to_step * parts;
+    for (size_t i = 0; i < parts; i++) {
+        part.from = run->from + i * coding_bytes[run->stored.coding];
+        part.to = (unsigned char *)run->to + i * weir_dtype_bytes(part.dtype);
+        loops[run->stored.coding](&part, count);
+    }
 }

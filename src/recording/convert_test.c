@@ -72,7 +72,7 @@ static void store(weir_dtype dtype, unsigned char *to, double value)
     case WEIR_F32:
         *(float *)(void *)to = (float)value;
         break;
-    case WEIR_F64:
+    default:
         *(double *)(void *)to = value;
         break;
     }
@@ -222,16 +222,19 @@ static void names(void **state)
                 {"F32", WEIRI_CODING_F32, -1},     {"i8", WEIRI_CODING_I8, -1},
                 {"<i8", WEIRI_CODING_I64, 0},      {">u8", WEIRI_CODING_U64, 1},
                 {"|i1", WEIRI_CODING_I8, -1},      {"f16", WEIRI_CODING_F16, -1},
-                {"u64", WEIRI_CODING_U64, -1},     {"<u4", WEIRI_CODING_U32, 0}};
+                {"u64", WEIRI_CODING_U64, -1},     {"<u4", WEIRI_CODING_U32, 0},
+                {"c64", WEIRI_CODING_F32, -1},     {">c16", WEIRI_CODING_F64, 1},
+                {"<c8", WEIRI_CODING_F32, 0},      {"complex128", WEIRI_CODING_F64, -1}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         weiri_stored stored;
         assert_ok(weiri_stored_parse(good[i].text, &stored));
         assert_int_equal(stored.coding, good[i].coding);
+        assert_int_equal(stored.is_complex, strchr(good[i].text, 'c') != NULL);
         if (good[i].big >= 0) {
             assert_int_equal(stored.big_endian, good[i].big);
         }
     }
-    static const char *const bad[] = {"", "<", "i128", "<u9", "complex64", "i16 ", "<<i2", "b1"};
+    static const char *const bad[] = {"", "<", "i128", "<u9", "complex32", "i16 ", "<<i2", "b1"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         weiri_stored stored;
         assert_int_equal(weiri_stored_parse(bad[i], &stored), WEIR_E_USAGE);

@@ -25,6 +25,12 @@ static char separator_of(const weiri_writer *writer)
 weir_err weiri_csv_holds(const weir_spec *spec, bool to_pipe)
 {
     (void)to_pipe;
+    if (weir_dtype_parts(spec->dtype) > 1) {
+        return weiri_fail(WEIR_E_USAGE,
+                          "csv holds real numbers; the stream is complex (%s), which npy, raw and "
+                          "hdf5 hold",
+                          weir_dtype_name(spec->dtype));
+    }
     if (spec->dim_count > 2) {
         return weiri_fail(
             WEIR_E_USAGE,
@@ -146,7 +152,7 @@ static size_t write_value(weir_dtype dtype, const unsigned char *at, char *text)
         return (size_t)snprintf(text, NUMBER_BYTES, "%d", *(const int32_t *)(const void *)at);
     case WEIR_F32:
         return write_f32(*(const float *)(const void *)at, text);
-    case WEIR_F64:
+    default:
         break;
     }
     double number = *(const double *)(const void *)at;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * npy.c: NumPy's .npy, versions 1 to 3, in and out. The header is a Python literal, read by a small
- * strict parser of exactly what NumPy writes, in any order and spacing. Arrays of objects, structures,
- * complex numbers and strings are refused. Fortran order is read column by column in blocks.
+ * strict parser of exactly what NumPy writes, in any order and spacing. Arrays of objects, structures
+ * and strings are refused. Fortran order is read column by column in blocks.
  */
 #include <stdio.h>
 #include <string.h>
@@ -120,8 +120,8 @@ static weir_err shape(parser *in, header *ret)
 
 static weir_err descr(parser *in, header *ret)
 {
-    static const char *const read[] = {"b1", "i1", "i2", "i4", "i8", "u1",
-                                       "u2", "u4", "u8", "f2", "f4", "f8"};
+    static const char *const read[] = {"b1", "i1", "i2", "i4", "i8", "u1", "u2",
+                                       "u4", "u8", "f2", "f4", "f8", "c8", "c16"};
     char text[33] = "="; /* behind a mark of the byte order, names are NumPy's */
     const char *from = in->at;
     weir_err err = quoted(in, text + 1, sizeof text - 1);
@@ -138,7 +138,7 @@ static weir_err descr(parser *in, header *ret)
     }
     if (!known || weiri_stored_parse(name, &ret->stored) != WEIR_OK) {
         in->at = from;
-        return wrong(in, "a dtype that is read: b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8");
+        return wrong(in, "a dtype that is read: b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16");
     }
     return WEIR_OK;
 }
@@ -404,7 +404,7 @@ npy_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t
 
 static size_t head_text(const weir_spec *spec, uint64_t rows, char *text, size_t size)
 {
-    static const char *const codes[] = {"u1", "u2", "i2", "i4", "f4", "f8"};
+    static const char *const codes[] = {"u1", "u2", "i2", "i4", "f4", "f8", "c8", "c16"};
     const uint16_t probe_order = 1;
     char order = *(const unsigned char *)&probe_order ? '<' : '>';
     size_t used = (size_t)snprintf(

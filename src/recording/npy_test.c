@@ -148,6 +148,44 @@ static void every_order_and_dtype(void **state)
     }
 }
 
+/* Complex values, either order of bytes and of dimensions, and with channels picked. */
+static void complex_values(void **state)
+{
+    (void)state;
+    enum { T = 20, C = 3 };
+    static const char *const codes[] = {"c8", "c16"}, *const parts[] = {"f4", "f8"};
+    uint64_t seed = testing_seed("npy");
+    for (int which = 0; which < 8; which++) {
+        bool big = which & 1, fortran = which & 2, wide = which & 4;
+        unsigned char body[T * C * 16];
+        size_t used = 0;
+        for (size_t i = 0; i < T * C; i++) {
+            size_t t = fortran ? i % T : i / C, c = fortran ? i / T : i % C;
+            used += put_value(body + used, parts[wide], big, value(t, c));
+            used += put_value(body + used, parts[wide], big, -value(c, t));
+        }
+        char dict[128];
+        snprintf(dict, sizeof dict, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (%d, %d), }\n",
+                 big ? '>' : '<', codes[wide], fortran ? "True" : "False", T, C);
+        weir_recording_options options = at_rate(100);
+        for (int picked = 0; picked < 2; picked++) {
+            static const size_t picks[][3] = {{0, 1, 2}, {2, 0}};
+            size_t columns = picked ? 2 : 3;
+            options.channels = picked ? "2,0" : NULL;
+            recorded all = read_path(make("c.npy", 1, dict, body, used), &options, seed);
+            assert_int_equal(all.frames, T);
+            assert_int_equal(all.columns, columns);
+            assert_int_equal(all.dtype, wide ? WEIR_C128 : WEIR_C64);
+            for (size_t i = 0; i < T * columns; i++) {
+                size_t t = i / columns, c = picks[picked][i % columns];
+                assert_true(all.values[2 * i] == value(t, c) &&
+                            all.values[2 * i + 1] == -value(c, t));
+            }
+            recorded_free(&all);
+        }
+    }
+}
+
 static void more_dimensions(void **state)
 {
     (void)state;
@@ -219,14 +257,14 @@ static void headers(void **state)
         {"{'descr': '<f8', 'fortran_order': False}", "once each"},
         {"{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (3,)}", "once each"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (3,), 'x': 1}", "once each"},
-        {"{'descr': '<c16', 'fortran_order': False, 'shape': (1,)}",
-         "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8"},
+        {"{'descr': '<c4', 'fortran_order': False, 'shape': (3,)}",
+         "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16"},
         {"{'descr': '<i3', 'fortran_order': False, 'shape': (3,)}",
-         "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8"},
+         "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16"},
         {"{'descr': '|b2', 'fortran_order': False, 'shape': (3,)}",
-         "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8"},
+         "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16"},
         {"{'descr': '<<f8', 'fortran_order': False, 'shape': (3,)}",
-         "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8"},
+         "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16"},
         {"{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (3,)}", "structures"},
         {"{'descr': '<f8', 'fortran_order': 0, 'shape': (3,)}", "True or False"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (3,)} x", "nothing more"},
@@ -719,13 +757,21 @@ static void unit_that_is_stated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unit_that_is_stated),  cmocka_unit_test(every_order_and_dtype),
-        cmocka_unit_test(more_dimensions),      cmocka_unit_test(headers),
-        cmocka_unit_test(cut_anywhere),         cmocka_unit_test(cut_by_columns),
-        cmocka_unit_test(pipe_that_ends_early), cmocka_unit_test(counts_of_64_bits),
-        cmocka_unit_test(what_is_no_recording), cmocka_unit_test(options_that_do_not_suit),
-        cmocka_unit_test(fortran_is_bounded),   cmocka_unit_test(writing),
-        cmocka_unit_test(unfinished),           cmocka_unit_test(outputs_that_cannot_be),
+        cmocka_unit_test(unit_that_is_stated),
+        cmocka_unit_test(every_order_and_dtype),
+        cmocka_unit_test(complex_values),
+        cmocka_unit_test(more_dimensions),
+        cmocka_unit_test(headers),
+        cmocka_unit_test(cut_anywhere),
+        cmocka_unit_test(cut_by_columns),
+        cmocka_unit_test(pipe_that_ends_early),
+        cmocka_unit_test(counts_of_64_bits),
+        cmocka_unit_test(what_is_no_recording),
+        cmocka_unit_test(options_that_do_not_suit),
+        cmocka_unit_test(fortran_is_bounded),
+        cmocka_unit_test(writing),
+        cmocka_unit_test(unfinished),
+        cmocka_unit_test(outputs_that_cannot_be),
     };
     return cmocka_run_group_tests_name("npy", tests, NULL, own_folder_remove);
 }

@@ -81,6 +81,7 @@ typedef enum weiri_coding { WEIRI_CODING_LIST(WEIRI_CODING_ENUM) WEIRI_CODINGS }
 typedef struct weiri_stored {
     weiri_coding coding;
     bool big_endian;
+    bool is_complex; /* two numbers of the coding, F32 or F64, the real part first */
 } weiri_stored;
 
 size_t weiri_stored_bytes(weiri_stored stored);
@@ -99,7 +100,7 @@ typedef struct weiri_scale {
 bool weiri_scale_fits_f32(const weiri_scale *scale, weiri_stored stored);
 
 /* One run of values that lie from_step bytes apart, to to_step values apart. dtype: that of the counts
- * (without scale), F32 or F64. */
+ * (without scale), F32 or F64; of complex values their own. */
 typedef struct weiri_run {
     weiri_stored stored;
     const unsigned char *from;

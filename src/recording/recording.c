@@ -327,14 +327,21 @@ weir_err weir_recording_open(const char *path,
                              const weir_recording_options *options,
                              weir_source **ret_source)
 {
-    weir_recording_options preset = weir_recording_options_default();
-    options = options ? options : &preset;
-    if (path == NULL || options->options_size != sizeof *options) {
-        return weiri_fail(WEIR_E_USAGE,
-                          "weir_recording_open: no path, or options of another version");
+    static const weiri_sized rule = {
+        .field = "recording options: options_size",
+        .make = "weir_recording_options_default() makes them",
+        .least = WEIRI_THROUGH(weir_recording_options, unit),
+        .known = offsetof(weir_recording_options, reserved),
+    };
+    if (path == NULL || ret_source == NULL) {
+        return weiri_fail(WEIR_E_USAGE, "weir_recording_open: NULL is not allowed");
     }
-    weir_cache *cache = options->cache;
-    weir_err err = cache ? WEIR_OK : weir_cache_default(&cache);
+    weir_recording_options known = weir_recording_options_default();
+    weir_err err = options ? weiri_sized_read(&rule, options, &known) : WEIR_OK;
+    weir_cache *cache = known.cache;
+    if (err == WEIR_OK && cache == NULL) {
+        err = weir_cache_default(&cache);
+    }
     if (err != WEIR_OK) {
         return err;
     }
@@ -351,11 +358,12 @@ weir_err weir_recording_open(const char *path,
     reader->source.ops = &weiri_reader_ops;
     reader->arena = arena;
     reader->path = name;
-    reader->options = options;
-    reader->asked = hash_options(options);
+    reader->options = &known;
+    reader->asked = hash_options(&known);
     reader->input.fd = -1;
     reader->inner = 1;
     reader->segments = segments;
+    reader->info.info_size = sizeof reader->info;
     reader->info.segments = segments;
     fenv_t callers; /* S6 */
     feholdexcept(&callers);

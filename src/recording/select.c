@@ -390,7 +390,7 @@ static weir_dtype choose_dtype(const weiri_reader *reader)
 {
     static const weiri_scale plain = {.numer = 1, .denom = 1};
     weiri_coding coding = reader->stored.coding;
-    if (reader->options->counts) {
+    if (reader->options->counts || reader->stored.is_complex) {
         return weiri_stored_dtype(reader->stored);
     }
     bool narrow = true;

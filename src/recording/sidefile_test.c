@@ -371,12 +371,12 @@ static void damaged(void **state)
 
 int main(void)
 {
+    use_hdf5_helper();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_segment),       cmocka_unit_test(many_channels),
         cmocka_unit_test(part_without_labels), cmocka_unit_test(unfinished_is_said),
         cmocka_unit_test(parts_are_kept),      cmocka_unit_test(name_taken_meanwhile),
         cmocka_unit_test(texts_of_others),     cmocka_unit_test(damaged),
     };
-    use_hdf5_helper();
     return cmocka_run_group_tests_name("sidefile", tests, NULL, own_folder_remove);
 }

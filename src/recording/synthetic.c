@@ -164,7 +164,8 @@ static weir_err synthetic_open(weiri_reader *reader)
     }
     static const weiri_coding codings[] = {WEIRI_CODING_F32, WEIRI_CODING_F64, WEIRI_CODING_I16};
     const uint16_t order = 1;
-    reader->stored = (weiri_stored){codings[set->dtype], *(const unsigned char *)&order == 0};
+    reader->stored = (weiri_stored){.coding = codings[set->dtype],
+                                    .big_endian = *(const unsigned char *)&order == 0};
     reader->channel_count = channels;
     reader->own = s;
     return err;

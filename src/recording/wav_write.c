@@ -64,6 +64,12 @@ weir_err weiri_wav_holds(const weir_spec *spec, bool to_pipe)
         return weiri_fail(WEIR_E_USAGE, "wav states its length first, which a pipe does not know; "
                                         "--format raw can be piped");
     }
+    if (weir_dtype_parts(spec->dtype) > 1) {
+        return weiri_fail(WEIR_E_USAGE,
+                          "wav holds real numbers; the stream is complex (%s), which npy, raw and "
+                          "hdf5 hold",
+                          weir_dtype_name(spec->dtype));
+    }
     if (spec->dim_count > 2) {
         return weiri_fail(WEIR_E_USAGE, "wav holds frames x channels; the stream has %u dimensions",
                           spec->dim_count);

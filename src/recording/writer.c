@@ -580,15 +580,22 @@ static const char *joined(weiri_arena *arena, const char *path, const char *end)
 weir_err
 weir_recording_create(const char *path, const weir_output_options *options, weir_sink **ret_sink)
 {
-    weir_output_options preset = weir_output_options_default();
-    options = options ? options : &preset;
-    if (path == NULL || options->options_size != sizeof *options) {
-        return weiri_fail(WEIR_E_USAGE,
-                          "weir_recording_create: no path, or options of another version");
+    static const weiri_sized rule = {
+        .field = "output options: options_size",
+        .make = "weir_output_options_default() makes them",
+        .least = WEIRI_THROUGH(weir_output_options, force),
+        .known = offsetof(weir_output_options, reserved),
+    };
+    if (path == NULL || ret_sink == NULL) {
+        return weiri_fail(WEIR_E_USAGE, "weir_recording_create: NULL is not allowed");
     }
+    weir_output_options known = weir_output_options_default();
+    weir_err err = options ? weiri_sized_read(&rule, options, &known) : WEIR_OK;
     const weiri_format_ops *format = NULL;
-    weir_err err = choose(path, options->format, &format);
-    weir_cache *cache = options->cache;
+    if (err == WEIR_OK) {
+        err = choose(path, known.format, &format);
+    }
+    weir_cache *cache = known.cache;
     if (err == WEIR_OK && cache == NULL) {
         err = weir_cache_default(&cache);
     }
@@ -614,8 +621,8 @@ weir_recording_create(const char *path, const weir_output_options *options, weir
     writer->sink.ops = &writer_ops;
     writer->format = format;
     writer->arena = arena;
-    writer->force = options->force;
-    writer->resume = options->resume;
+    writer->force = known.force;
+    writer->resume = known.resume;
     writer->fd = writer->side_fd = -1;
     err = look(writer);
     if (err == WEIR_OK && format->encoding && format->encoding->library_bytes) {

@@ -23,7 +23,8 @@ const weiri_unit_ops weiri_unit_add = {
     .info = {.name = "add",
              .summary = "sum of its inputs, value by value; an input with one channel is added to "
                         "every channel",
-             .flags = WEIR_UNIT_JOINS | WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
+             .flags =
+                 WEIR_UNIT_JOINS | WEIR_UNIT_COMPLEX | WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .plan = plan_add,
     .prepare = prepare_add,

@@ -2,7 +2,8 @@
  *
  * as_array.c: converts values to another type. Integers are rounded to the nearest, a tie to the even one, and
  * clamped to their range, which is counted; a sample that is not finite, which they cannot hold, becomes 0 and
- * is counted as missing.
+ * is counted as missing. Real values become complex ones with an imaginary part of 0; complex ones never become
+ * real, since a part would be lost.
  *
  * A conversion for another heap than the host's also limits what that heap's default cache keeps. The unit only
  * says so (as_array.h); the chain does it. Where a chain's buffers are is not decided here.
@@ -73,15 +74,23 @@ static weir_err plan(const void *given, weiri_unit_plan *plan)
         weir_dtype_parse(settings->dtype, &plan->out.dtype) != WEIR_OK) {
         err = weiri_fail_prefix(WEIR_E_CHAIN, "dtype: ");
     }
+    weir_dtype from = plan->in->dtype, to = plan->out.dtype;
+    if (err == WEIR_OK && weir_dtype_parts(from) > weir_dtype_parts(to)) {
+        return weiri_fail(WEIR_E_CHAIN,
+                          "dtype: the input is complex (%s), and in %s the imaginary part would be "
+                          "lost; c64 and c128 keep it",
+                          weir_dtype_name(from), weir_dtype_name(to));
+    }
     return err;
 }
 
 /* ---- values ----------------------------------------------------------------------------------- */
 
-/* Through doubles, which hold every value of every type: one rounding, the last. */
+/* Through doubles, which hold every value of every real type: one rounding, the last. Complex values are
+ * converted part by part. */
 #define SOME 256
 
-static void load(weir_dtype dtype, const void *data, size_t at, size_t count, double *to)
+static void load(weir_dtype part, const void *data, size_t at, size_t count, double *to)
 {
 #define LOAD(name, type)                                                                           \
     case WEIR_##name:                                                                              \
@@ -89,13 +98,15 @@ static void load(weir_dtype dtype, const void *data, size_t at, size_t count, do
             to[i] = (double)((const type *)data)[at + i];                                          \
         }                                                                                          \
         break;
-    switch (dtype) {
+    switch (part) {
         LOAD(U8, uint8_t)
         LOAD(U16, uint16_t)
         LOAD(I16, int16_t)
         LOAD(I32, int32_t)
         LOAD(F32, float)
         LOAD(F64, double)
+    default: /* a part is never complex */
+        break;
     }
 #undef LOAD
 }
@@ -113,7 +124,7 @@ static uint64_t clamp(double *values, size_t count, double least, double most)
     return saturated;
 }
 
-static uint64_t store(weir_dtype dtype, void *data, size_t at, size_t count, double *from)
+static uint64_t store(weir_dtype part, void *data, size_t at, size_t count, double *from)
 {
     uint64_t saturated = 0;
 #define STORE(name, type)                                                                          \
@@ -129,22 +140,33 @@ static uint64_t store(weir_dtype dtype, void *data, size_t at, size_t count, dou
             ((type *)data)[at + i] = (type)from[i];                                                \
         }                                                                                          \
         break;
-    switch (dtype) {
+    switch (part) {
         STORE_WHOLE(U8, uint8_t, 0, UINT8_MAX)
         STORE_WHOLE(U16, uint16_t, 0, UINT16_MAX)
         STORE_WHOLE(I16, int16_t, INT16_MIN, INT16_MAX)
         STORE_WHOLE(I32, int32_t, INT32_MIN, INT32_MAX)
         STORE(F32, float)
         STORE(F64, double)
+    default: /* a part is never complex */
+        break;
     }
 #undef STORE_WHOLE
 #undef STORE
     return saturated;
 }
 
-static bool is_float(weir_dtype dtype)
+static bool is_float(weir_dtype part)
 {
-    return dtype == WEIR_F32 || dtype == WEIR_F64;
+    return part == WEIR_F32 || part == WEIR_F64;
+}
+
+/* Real values as complex ones. */
+static void add_imaginary(double *values, size_t count)
+{
+    for (size_t i = count; i-- > 0;) {
+        values[2 * i] = values[i];
+        values[2 * i + 1] = 0.0;
+    }
 }
 
 static bool is_clean(const double *values, size_t count)
@@ -158,11 +180,13 @@ static bool is_clean(const double *values, size_t count)
 
 static void run(weiri_block *block, const weiri_work *work)
 {
-    weir_dtype from = block->in->dtype, to = block->out->dtype;
+    weir_dtype from = weir_dtype_part(block->in->dtype), to = weir_dtype_part(block->out->dtype);
     const void *in = work->in[0];
-    size_t count = work->consume * (size_t)weir_spec_columns(block->in);
-    bool counts = is_float(from), clean = true;
-    double values[SOME];
+    size_t parts = weir_dtype_parts(block->in->dtype);
+    size_t grows = weir_dtype_parts(block->out->dtype) / parts;
+    size_t count = work->consume * (size_t)weir_spec_columns(block->in) * parts;
+    bool counts = is_float(from), clean = true, same = from == to && grows == 1;
+    double values[2 * SOME];
     for (size_t at = 0; counts && clean && at < count; at += SOME) {
         size_t some = count - at < SOME ? count - at : SOME;
         load(from, in, at, some, values);
@@ -171,13 +195,16 @@ static void run(weiri_block *block, const weiri_work *work)
     if (!clean) { /* S5; before anything is written, since out may be in */
         weiri_count_missing(block, in, work->consume);
     }
-    if (from == to && in != work->out && count > 0) {
+    if (same && in != work->out && count > 0) {
         memcpy(work->out, in, count * weir_dtype_bytes(from));
     }
-    for (size_t at = 0; from != to && at < count; at += SOME) {
+    for (size_t at = 0; !same && at < count; at += SOME) {
         size_t some = count - at < SOME ? count - at : SOME;
         load(from, in, at, some, values);
-        block->saturated += store(to, work->out, at, some, values);
+        if (grows > 1) {
+            add_imaginary(values, some);
+        }
+        block->saturated += store(to, work->out, at * grows, some * grows, values);
     }
 }
 
@@ -191,7 +218,8 @@ static const weir_setting table[] = {
      .type = WEIR_SETTING_STRING,
      .preset = "null",
      .offset = offsetof(as_array_settings, dtype),
-     .help = "u8 u16 i16 i32 f32 f64, or numpy's name; null keeps it",
+     .help = "u8 u16 i16 i32 f32 f64 c64 c128, or numpy's name; null keeps it; not from complex to "
+             "real values",
      .example = "float64"},
     {.name = "cache_limit",
      .type = WEIR_SETTING_STRING,
@@ -210,7 +238,8 @@ const weiri_unit_ops weiri_unit_as_array = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "as_array",
              .summary = "values of another type, for another heap",
-             .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
+             .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COMPLEX | WEIR_UNIT_IN_PLACE |
+                      WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(as_array_settings),
     .plan = plan,

@@ -153,7 +153,7 @@ static void refuses(void **state)
     static const struct {
         const char *name, *value, *said;
     } wrong[] = {{"backend", "hots", "backend: no heap 'hots'"},
-                 {"dtype", "complex64", "dtype: "},
+                 {"dtype", "complex65", "dtype: "},
                  {"cache_limit", "10 ms", "cache_limit: "},
                  {"cache_limit", "-5", "cache_limit: "}};
     weir_spec spec = weir_spec_make(WEIR_F32, 1000, COLUMNS, NULL, NULL);
@@ -163,6 +163,51 @@ static void refuses(void **state)
         assert_int_equal(drive_open("as_array", &spec, settings, 1, &d), WEIR_E_CHAIN);
         assert_int_equal(strncmp(weir_err_detail(), wrong[i].said, strlen(wrong[i].said)), 0);
     }
+}
+
+/* Complex values part by part, one that is missing in either part counted once; real ones with an imaginary part of
+ * 0; never the other way. */
+static void complex_values(void **state)
+{
+    (void)state;
+    uint64_t random = drive_seed();
+    static const weir_dtype dtypes[] = {WEIR_C64, WEIR_C128, WEIR_I32, WEIR_F32};
+    static double data[2 * COLUMNS * FRAMES];
+    for (size_t which = 0; which < 8; which++) {
+        weir_dtype from = dtypes[which / 2], to = dtypes[which % 2];
+        size_t parts = weir_dtype_parts(from), kind = from == WEIR_I32 ? 3 : 4;
+        kind = weir_dtype_part(from) == WEIR_F64 ? 5 : kind; /* of types[] */
+        weir_spec spec = weir_spec_make(from, 1000, COLUMNS, NULL, NULL);
+        weir_value settings[] = {weir_text("dtype", weir_dtype_name(to))};
+        drive *d = NULL;
+        assert_int_equal(drive_open("as_array", &spec, settings, 1, &d), WEIR_OK);
+        assert_int_equal(d->plan.out.dtype, to);
+        for (size_t half = 0; half < parts; half++) {
+            fill(kind, (char *)data + half * COLUMNS * FRAMES * weir_dtype_bytes(from) / 2,
+                 &random);
+        }
+        drive_output o = drive_cuts(d, data, FRAMES, &random);
+        uint64_t missing[COLUMNS] = {0};
+        for (size_t i = 0; i < COLUMNS * FRAMES; i++) {
+            bool present = true;
+            for (size_t k = 0; k < 2; k++) {
+                double value = k < parts ? get(weir_dtype_part(from), data, i * parts + k) : 0;
+                double wanted = to == WEIR_C64 ? (double)(float)value : value;
+                double found = drive_value(d, &o, 2 * i + k);
+                assert_true(found == wanted || (isnan(found) && isnan(wanted)));
+                present = present && isfinite(value);
+            }
+            missing[i % COLUMNS] += !present;
+        }
+        assert_memory_equal(d->block->missing, missing, sizeof missing);
+        free(o.data);
+        drive_close(d);
+    }
+    weir_spec spec = weir_spec_make(WEIR_C64, 1000, COLUMNS, NULL, NULL);
+    weir_value settings[] = {weir_text("dtype", "f64")};
+    drive *d = NULL;
+    assert_int_equal(drive_open("as_array", &spec, settings, 1, &d), WEIR_E_CHAIN);
+    assert_non_null(strstr(weir_err_detail(), "dtype: the input is complex (c64)"));
 }
 
 /* The hook by which the chain learns what to set. */
@@ -200,9 +245,8 @@ static void limits_are_asked_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type),
-        cmocka_unit_test(keeps_what_it_is),
-        cmocka_unit_test(refuses),
+        cmocka_unit_test(every_type),           cmocka_unit_test(keeps_what_it_is),
+        cmocka_unit_test(complex_values),       cmocka_unit_test(refuses),
         cmocka_unit_test(limits_are_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

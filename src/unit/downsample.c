@@ -123,7 +123,7 @@ const weiri_unit_ops weiri_unit_downsample = {
     .info = {.name = "downsample",
              .summary = "keeps every n-th frame, without a filter",
              .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL | WEIR_UNIT_ANY_DTYPE |
-                      WEIR_UNIT_COLUMNWISE,
+                      WEIR_UNIT_COMPLEX | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(downsample_settings),
     .plan = plan_downsample,

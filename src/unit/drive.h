@@ -38,6 +38,9 @@ typedef struct drive_part {
     drive_memory fields[DRIVE_FIELDS];
     void *state[DRIVE_FIELDS];
     uint64_t consumed, produced;
+    weir_record *log; /* records since the reset, columns of the whole; as long as the drive */
+    size_t log_count, log_room;
+    bool told; /* the segment's last call was made */
 } drive_part;
 
 typedef struct drive_piece {
@@ -55,7 +58,9 @@ typedef struct drive {
     weiri_unit_plan plan;
     weiri_notices notices;
     void *settings;
-    bool ends; /* set by a test: drive_run ends the segment after the last frame */
+    bool ends;                  /* set by a test: drive_run ends the segment after the last frame */
+    const weir_record *records; /* of the whole run of drive_cuts */
+    size_t record_count;
 
     unsigned char *prepared; /* constants as prepare left them */
     drive_memory constants;  /* what run sees */
@@ -185,6 +190,8 @@ static inline void drive_part_reset(drive *d, drive_part *part)
         d->ops->reset(&part->block);
     }
     part->consumed = part->produced = 0;
+    part->log_count = 0;
+    part->told = false;
     part->block.saturated = 0;
     memset(part->block.missing, 0, (size_t)part->block.channels * sizeof *part->block.missing);
 }
@@ -210,6 +217,8 @@ static inline void drive_part_open(drive *d, drive_part *part, uint64_t first, u
                                 .channels = channels,
                                 .state = part->state,
                                 .missing = drive_get(d, (size_t)channels * sizeof(uint64_t))};
+    part->log = NULL;
+    part->log_room = 0;
     drive_part_reset(d, part);
 }
 
@@ -421,6 +430,57 @@ static inline bool drive_decide(const weiri_due *due,
     return consume > 0 || produce > 0;
 }
 
+/* Room for the records of a call, as many as the unit stated. */
+static inline drive_memory drive_records(const drive *d, drive_part *part, const weiri_work *work)
+{
+    uint64_t most = weiri_record_most(&d->plan, work->consume, weir_spec_columns(part->in));
+    drive_memory memory = drive_memory_get((size_t)most * sizeof(weir_record), 0);
+    part->block.records = (weiri_record_list){(weir_record *)(void *)memory.at, (size_t)most, 0, 0};
+    return memory;
+}
+
+/* Keeps them, after a look at the contract: how many, of which frames, in which order. */
+static inline void drive_log(drive *d, drive_part *part, const weiri_work *work)
+{
+    const weiri_record_list *records = &part->block.records;
+    const weiri_block *block = &part->block;
+    weiri_split all = weiri_spec_channels(&d->in);
+    uint64_t delay = d->plan.record_delay, end = work->consumed + work->consume;
+    uint64_t from = work->consumed > delay ? work->consumed - delay : 0;
+    uint64_t to = work->ended ? end : end > delay ? end - delay : 0;
+    assert_true(records->count == 0 || (d->ops->info.flags & WEIR_UNIT_RECORDS) != 0);
+    assert_true(records->count <= records->room);
+    if (part->log_count + records->count > part->log_room) {
+        part->log_room = 2 * (part->log_count + records->count);
+        weir_record *more = drive_get(d, part->log_room * sizeof *more);
+        if (part->log_count > 0) {
+            memcpy(more, part->log, part->log_count * sizeof *more);
+        }
+        part->log = more;
+    }
+    for (size_t i = 0; i < records->count; i++) {
+        weir_record record = records->list[i];
+        uint64_t piece = block->channels * all.inner, column = record.column;
+        assert_true(record.index >= (int64_t)from && record.index < (int64_t)to);
+        assert_true(column < weir_spec_columns(part->in));
+        assert_true(i == 0 || records->list[i - 1].index < record.index ||
+                    (records->list[i - 1].index == record.index &&
+                     records->list[i - 1].column < record.column));
+        record.column = (uint32_t)((column / piece * all.size + block->first_channel) * all.inner +
+                                   column % piece);
+        part->log[part->log_count++] = record;
+    }
+}
+
+/* Calls of a unit with records end with one that neither consumes nor produces. */
+static inline bool drive_tell(const drive *d, drive_part *part, bool ended, weiri_work *work)
+{
+    bool last = ended && d->plan.record_frames > 0 && !part->told;
+    part->told = part->told || last;
+    *work = (weiri_work){.consumed = part->consumed, .produced = part->produced};
+    return last;
+}
+
 /* One call of run on copies of the first frames of `rows`, of which there are `have`; in_place: the output
  * is where the input is. Returns the frames consumed; nothing consumed and produced: nothing to do. */
 static inline size_t drive_call(drive *d,
@@ -434,9 +494,12 @@ static inline size_t drive_call(drive *d,
 {
     weiri_work work = {0};
     room = room < d->plan.due.grain ? (size_t)d->plan.due.grain : room;
-    if (!drive_decide(&d->plan.due, part, have, room, ended, &work)) {
+    if (!drive_decide(&d->plan.due, part, have, room, ended, &work) &&
+        !drive_tell(d, part, ended, &work)) {
         return 0;
     }
+    work.ended = ended;
+    drive_memory records = drive_records(d, part, &work);
     size_t columns = (size_t)weir_spec_columns(&part->in[0]);
     size_t value = weir_dtype_bytes(part->out.dtype);
     size_t bytes = work.produce * (size_t)weir_spec_frame_bytes(&part->out);
@@ -459,6 +522,8 @@ static inline size_t drive_call(drive *d,
     work.out = in_place ? in[0].at : out.at;
     work.scratch = scratch.at;
     d->ops->run(&part->block, &work);
+    drive_log(d, part, &work);
+    drive_memory_free(&records, "its records");
     assert_memory_equal(d->constants.at, d->prepared, d->constants.bytes);
     drive_memory_check(&d->constants, "its constants");
     o->data = realloc(o->data, o->frames * (size_t)weir_spec_frame_bytes(&part->out) + bytes + 1);
@@ -491,7 +556,9 @@ static inline drive_output drive_part_run(drive *d,
     const weiri_due *due = &d->plan.due;
     uint64_t all = weiri_due_at(due, part->consumed + frames, d->ends) + due->grain;
     size_t at = 0;
-    while (at < frames || part->produced < weiri_due_at(due, part->consumed, d->ends)) {
+    bool tells = d->ends && d->plan.record_frames > 0;
+    while (at < frames || part->produced < weiri_due_at(due, part->consumed, d->ends) ||
+           (tells && !part->told)) {
         bool ended =
             d->ends && at == frames && part->produced >= weiri_due_at(due, part->consumed, false);
         size_t piece = longest == 0 ? frames - at : (size_t)drive_random(random, longest + 1);
@@ -525,6 +592,29 @@ drive_run(drive *d, const void *data, size_t frames, size_t longest, uint64_t *r
 
 /* ---- the contract ----------------------------------------------------------------------------------- */
 
+/* The records of a part are those of the whole for its channels. */
+static inline void drive_same_records(const drive *d, const drive_part *part, const char *how)
+{
+    const weiri_block *block = &part->block;
+    const weir_record *expected = d->records;
+    weiri_split all = weiri_spec_channels(&d->in);
+    size_t found = 0;
+    for (size_t i = 0; i < d->record_count; i++) {
+        uint64_t channel = expected[i].column / all.inner % all.size;
+        if (channel < block->first_channel || channel >= block->first_channel + block->channels) {
+            continue;
+        }
+        if (found == part->log_count ||
+            memcmp(&part->log[found], &expected[i], sizeof expected[i]) != 0) {
+            fail_msg("%s: record %zu is another %s", d->ops->info.name, i, how);
+        }
+        found++;
+    }
+    if (found != part->log_count) {
+        fail_msg("%s: %zu records %s, %zu whole", d->ops->info.name, part->log_count, how, found);
+    }
+}
+
 static inline void drive_same(const drive *d,
                               const drive_part *part,
                               const drive_output *o,
@@ -548,6 +638,7 @@ static inline void drive_same(const drive *d,
     if (memcmp(block->missing, missing, (size_t)block->channels * sizeof *missing) != 0) {
         fail_msg("%s: other samples are missing %s", d->ops->info.name, how);
     }
+    drive_same_records(d, part, how);
 }
 
 /* A block of the channels of a columnwise unit against the same channels of the whole. */
@@ -617,6 +708,12 @@ drive_cuts_all(drive *d, const void *const *data, size_t frames, uint64_t *rando
     drive_reset(d);
     drive_output whole = drive_run_all(d, data, frames, 0, random);
     uint64_t saturated = d->block->saturated;
+    weir_record *records = drive_get(d, d->whole.log_count * sizeof *records);
+    d->records = records;
+    d->record_count = d->whole.log_count;
+    if (d->record_count > 0) {
+        memcpy(records, d->whole.log, d->record_count * sizeof *records);
+    }
     memcpy(missing, d->block->missing, counts);
     for (size_t i = 0; i < sizeof longest / sizeof longest[0]; i++) {
         drive_reset(d);
@@ -647,21 +744,23 @@ static inline drive_output drive_cuts(drive *d, const void *data, size_t frames,
     return drive_cuts_all(d, &data, frames, random);
 }
 
-/* ---- signals and values ------------------------------------------------------------------------------ */
+/* ---- signals and values: by parts, of which a complex value has two ------------------------------------ */
 
 static inline double drive_value(const drive *d, const drive_output *o, size_t at)
 {
-    assert_true(at < o->frames * (size_t)weir_spec_columns(&d->plan.out));
-    return d->plan.out.dtype == WEIR_F32 ? (double)((const float *)(const void *)o->data)[at]
-                                         : ((const double *)(const void *)o->data)[at];
+    const weir_spec *out = &d->plan.out;
+    assert_true(at < o->frames * (size_t)weir_spec_columns(out) * weir_dtype_parts(out->dtype));
+    return weir_dtype_part(out->dtype) == WEIR_F32
+               ? (double)((const float *)(const void *)o->data)[at]
+               : ((const double *)(const void *)o->data)[at];
 }
 
 /* A signal of normal-like values about an offset, of the spec's type, a share of it missing. */
 static inline void *
 drive_signal(const weir_spec *spec, size_t frames, double offset, double missing, uint64_t *random)
 {
-    size_t count = frames * (size_t)weir_spec_columns(spec);
-    bool f32 = spec->dtype == WEIR_F32;
+    size_t count = frames * (size_t)weir_spec_columns(spec) * weir_dtype_parts(spec->dtype);
+    bool f32 = weir_dtype_part(spec->dtype) == WEIR_F32;
     double *values = calloc(count + 1, sizeof *values);
     assert_non_null(values);
     for (size_t i = 0; i < count; i++) {
@@ -684,7 +783,8 @@ drive_signal(const weir_spec *spec, size_t frames, double offset, double missing
 
 static inline double drive_input(const weir_spec *spec, const void *data, size_t at)
 {
-    return spec->dtype == WEIR_F32 ? (double)((const float *)data)[at] : ((const double *)data)[at];
+    return weir_dtype_part(spec->dtype) == WEIR_F32 ? (double)((const float *)data)[at]
+                                                    : ((const double *)data)[at];
 }
 
 /* Close enough, or both NaN. */

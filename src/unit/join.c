@@ -179,7 +179,15 @@ void weiri_sum_prepare(const weiri_unit_plan *plan, double sign, void *constants
 
 /* ---- sums: running -------------------------------------------------------------------------------- */
 
-/* Writes `count` values of [frames x outer x size x inner] from value number `first` on, each the
+/* All but missing samples is by parts: a complex sum is that of the real and that of the imaginary parts. Counts of
+ * parts are even where values have two, as BLOCK is. */
+static weiri_split parts_around(weiri_split split, const weir_spec *spec)
+{
+    split.inner *= weir_dtype_parts(spec->dtype);
+    return split;
+}
+
+/* Writes `count` parts of [frames x outer x size x inner] from part number `first` on, each the
  * reference's [frames x outer x inner]. */
 #define SPREAD(type_name, type)                                                                    \
     static void spread_##type_name(const type *from, weiri_split split, size_t first,              \
@@ -205,18 +213,20 @@ void weiri_sum_prepare(const weiri_unit_plan *plan, double sign, void *constants
 SPREAD(f32, float)
 SPREAD(f64, double)
 
-/* The values of an input that belong to values first.. of the output. */
+/* The parts of an input that belong to parts first.. of the output. */
 static const void *values_of(
     const weiri_block *block, const weiri_work *work, size_t input, size_t first, size_t count)
 {
     const sum *s = block->constants;
     const weir_spec *in = &block->in[0];
+    weir_dtype part = weir_dtype_part(in->dtype);
     if (s->kinds[input] == KIND_EACH) {
-        return (const unsigned char *)work->in[input] + first * weir_dtype_bytes(in->dtype);
+        return (const unsigned char *)work->in[input] + first * weir_dtype_bytes(part);
     }
     weiri_split split = s->kinds[input] == KIND_LONE ? (weiri_split){1, weir_spec_columns(in), 1}
                                                      : weiri_spec_channels(in);
-    if (in->dtype == WEIR_F32) {
+    split = parts_around(split, in);
+    if (part == WEIR_F32) {
         spread_f32(work->in[input], split, first, count, work->scratch);
     } else {
         spread_f64(work->in[input], split, first, count, work->scratch);
@@ -239,22 +249,24 @@ static void mark_missing(weir_dtype dtype, const void *values, size_t count, boo
     }
 }
 
-/* S5: NaN where a sample of any input is missing. */
+/* S5: NaN where a sample of any input is missing, which a complex one is with one of its parts. */
 static void
 put_missing(weiri_block *block, void *out, size_t first, size_t count, const bool *missing)
 {
     const weir_spec *in = &block->in[0];
-    weiri_split split = weiri_spec_channels(in);
-    size_t columns = (size_t)weir_spec_columns(in);
-    for (size_t i = 0; i < count; i++) {
-        if (!missing[i]) {
+    weiri_split split = parts_around(weiri_spec_channels(in), in);
+    size_t parts = weir_dtype_parts(in->dtype), columns = (size_t)weir_spec_columns(in) * parts;
+    for (size_t i = 0; i < count; i += parts) {
+        if (!missing[i] && !missing[i + parts - 1]) {
             continue;
         }
         block->missing[(first + i) % columns / split.inner % split.size]++;
-        if (in->dtype == WEIR_F32) {
-            ((float *)out)[i] = NAN;
-        } else {
-            ((double *)out)[i] = (double)NAN;
+        for (size_t k = i; k < i + parts; k++) {
+            if (weir_dtype_part(in->dtype) == WEIR_F32) {
+                ((float *)out)[k] = NAN;
+            } else {
+                ((double *)out)[k] = (double)NAN;
+            }
         }
     }
 }
@@ -265,7 +277,7 @@ sum_some(weiri_block *block, const weiri_work *work, size_t first, size_t count,
 {
     const sum *s = block->constants;
     const weiri_kernels *k = weiri_kernels_get();
-    weir_dtype dtype = block->in[0].dtype;
+    weir_dtype dtype = weir_dtype_part(block->in[0].dtype);
     const void *so_far = NULL;
     bool missing[BLOCK], dirty = false;
     for (size_t i = 0; i < s->inputs; i++) {
@@ -295,8 +307,9 @@ sum_some(weiri_block *block, const weiri_work *work, size_t first, size_t count,
 
 void weiri_sum_run(weiri_block *block, const weiri_work *work)
 {
-    size_t all = work->consume * (size_t)weir_spec_columns(&block->in[0]);
-    size_t bytes = weir_dtype_bytes(block->in[0].dtype);
+    const weir_spec *in = &block->in[0];
+    size_t all = work->consume * (size_t)weir_spec_columns(in) * weir_dtype_parts(in->dtype);
+    size_t bytes = weir_dtype_bytes(weir_dtype_part(in->dtype));
     for (size_t first = 0; first < all; first += BLOCK) {
         size_t count = all - first < BLOCK ? all - first : BLOCK;
         sum_some(block, work, first, count, (unsigned char *)work->out + first * bytes);

@@ -58,7 +58,8 @@ check_sum(const char *name, const weir_spec *ins, size_t inputs, double share, u
     enum { FRAMES = 60 };
     drive *d = NULL;
     const void *data[WEIRI_INPUTS_MAX];
-    bool f32 = ins[0].dtype == WEIR_F32, each = true;
+    bool f32 = weir_dtype_part(ins[0].dtype) == WEIR_F32, each = true;
+    size_t parts = weir_dtype_parts(ins[0].dtype);
     uint64_t missing = 0, counted = 0;
     assert_int_equal(drive_open_all(name, ins, inputs, NULL, 0, &d), WEIR_OK);
     for (size_t i = 0; i < inputs; i++) {
@@ -71,18 +72,23 @@ check_sum(const char *name, const weir_spec *ins, size_t inputs, double share, u
     assert_int_equal(o.frames, FRAMES);
     size_t columns = (size_t)weir_spec_columns(&ins[0]);
     for (size_t j = 0; j < FRAMES * columns; j++) {
-        double sum = 0, sign = strcmp(name, "add") == 0 ? 1 : -1;
-        bool present = true;
+        double sums[2] = {0}, sign = strcmp(name, "add") == 0 ? 1 : -1;
+        bool present = true; /* each part of each input */
         for (size_t i = 0; i < inputs; i++) {
             size_t at = j / columns * (size_t)weir_spec_columns(&ins[i]) +
                         column_of(&ins[0], &ins[i], j % columns);
-            double value = drive_input(&ins[i], data[i], at);
-            present = present && isfinite(value);
-            sum += i == 0 ? value : sign * value;
-            sum = f32 ? (double)(float)sum : sum;
+            for (size_t k = 0; k < parts; k++) {
+                double value = drive_input(&ins[i], data[i], at * parts + k);
+                present = present && isfinite(value);
+                sums[k] += i == 0 ? value : sign * value;
+                sums[k] = f32 ? (double)(float)sums[k] : sums[k];
+            }
         }
         missing += present ? 0 : 1;
-        assert_true(present ? drive_value(d, &o, j) == sum : isnan(drive_value(d, &o, j)));
+        for (size_t k = 0; k < parts; k++) {
+            double value = drive_value(d, &o, j * parts + k);
+            assert_true(present ? value == sums[k] : isnan(value));
+        }
     }
     for (size_t c = 0; c < d->block->channels; c++) {
         counted += d->block->missing[c];
@@ -100,11 +106,12 @@ static void sums_equal_plain_loops(void **state)
 {
     (void)state;
     static const double shares[] = {0, 0.01, 0.5};
+    static const weir_dtype types[] = {WEIR_F32, WEIR_F64, WEIR_C64, WEIR_C128};
     uint64_t random = drive_seed();
     for (int kind = 0; kind < 5; kind++) {
-        for (int dtype = 0; dtype < 2; dtype++) {
+        for (size_t dtype = 0; dtype < sizeof types / sizeof types[0]; dtype++) {
             for (size_t s = 0; s < 3; s++) {
-                weir_dtype type = dtype == 0 ? WEIR_F32 : WEIR_F64;
+                weir_dtype type = types[dtype];
                 weir_spec all = layout(type, kind, 37), one = layout(type, kind, 1);
                 weir_spec single = weir_spec_make(type, 1000.0, 1, NULL, NULL);
                 weir_spec lone = without_channels(single);

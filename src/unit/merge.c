@@ -377,7 +377,8 @@ const weiri_unit_ops weiri_unit_merge = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "merge",
              .summary = "channels of several inputs next to each other, in one stream",
-             .flags = WEIR_UNIT_JOINS | WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COLUMNWISE,
+             .flags =
+                 WEIR_UNIT_JOINS | WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COMPLEX | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(merge_settings),
     .plan = plan_merge,

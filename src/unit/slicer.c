@@ -227,6 +227,7 @@ copy_entries(const slicer *s, unsigned char *to, const unsigned char *from, size
         GATHER(2)
         GATHER(4)
         GATHER(8)
+        GATHER(16)
     default:
         for (size_t i = 0; i < s->count; i++) {
             memcpy(to + i * bytes, from + s->list[i] * bytes, bytes);
@@ -254,7 +255,7 @@ const weiri_unit_ops weiri_unit_slicer = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "slicer",
              .summary = "takes some channels (or entries of another inner dimension)",
-             .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COLUMNWISE,
+             .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COMPLEX | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(slicer_settings),
     .plan = plan_slicer,

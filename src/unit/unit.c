@@ -85,6 +85,16 @@ weir_err weiri_plan_field(weiri_unit_plan *plan, weiri_field field)
     return WEIR_OK;
 }
 
+uint64_t weiri_record_most(const weiri_unit_plan *plan, uint64_t frames, uint64_t columns)
+{
+    uint64_t apart = plan->record_frames, most = 0;
+    if (apart == 0) {
+        return 0;
+    }
+    frames = frames > plan->record_delay ? frames : plan->record_delay; /* those of a segment's end */
+    return weiri_mul(frames / apart + (frames % apart > 0 ? 1 : 0), columns, &most) ? most : UINT64_MAX;
+}
+
 uint64_t weiri_field_bytes(const weiri_field *field, uint64_t columns)
 {
     uint64_t lanes = field->lanes > 0 ? field->lanes : 1;
@@ -131,27 +141,67 @@ weiri_split weiri_spec_channels(const weir_spec *spec)
     return dim > 0 ? weiri_spec_split(spec, dim) : (weiri_split){1, 1, weir_spec_columns(spec)};
 }
 
+/* Of complex values, 0 x both parts, added, is NaN where either is not finite. */
+#define COUNT_PAIRS(type_name, type)                                                               \
+    static void count_pairs_##type_name(const type *rows, size_t frames, size_t columns,           \
+                                        size_t count, uint32_t *absent)                            \
+    {                                                                                              \
+        const weiri_kernels *kernels = weiri_kernels_get();                                        \
+        for (size_t f = 0; f < frames; f++, rows += 2 * columns) {                                 \
+            type both[COLUMNS];                                                                    \
+            for (size_t i = 0; i < count; i++) {                                                   \
+                both[i] = 0 * rows[2 * i] + 0 * rows[2 * i + 1];                                   \
+            }                                                                                      \
+            kernels->reduce_absent_##type_name(both, 1, count, count, absent);                     \
+        }                                                                                          \
+    }
+
+enum { COLUMNS = 512 };
+
+COUNT_PAIRS(f32, float)
+COUNT_PAIRS(f64, double)
+
+/* Values of the columns from first on that are missing: added to absent, one a column. */
+static void count_absent(weir_dtype dtype,
+                         const void *rows,
+                         size_t frames,
+                         size_t columns,
+                         size_t first,
+                         size_t count,
+                         uint32_t *absent)
+{
+    const weiri_kernels *kernels = weiri_kernels_get();
+    const float *f32 = rows;
+    const double *f64 = rows;
+    switch (dtype) {
+    case WEIR_F32:
+        kernels->reduce_absent_f32(f32 + first, frames, columns, count, absent);
+        break;
+    case WEIR_F64:
+        kernels->reduce_absent_f64(f64 + first, frames, columns, count, absent);
+        break;
+    case WEIR_C64:
+        count_pairs_f32(f32 + 2 * first, frames, columns, count, absent);
+        break;
+    case WEIR_C128:
+        count_pairs_f64(f64 + 2 * first, frames, columns, count, absent);
+        break;
+    default: /* an integer is never missing */
+        break;
+    }
+}
+
 /* A damaged channel puts missing samples into every tile of a recording, so this goes by vectors, some
  * columns at a time: 13 us for 300 x 256, where looking at one sample after the other took 176. */
 void weiri_count_missing(weiri_block *block, const void *rows, size_t frames)
 {
-    enum { COLUMNS = 512 };
-    const weiri_kernels *kernels = weiri_kernels_get();
     const weir_spec *in = &block->in[0];
     size_t columns = (size_t)weir_spec_columns(in);
     weiri_split split = weiri_spec_channels(in);
-    if (in->dtype != WEIR_F32 && in->dtype != WEIR_F64) {
-        return; /* an integer is never missing */
-    }
     for (size_t first = 0; first < columns; first += COLUMNS) {
         uint32_t absent[COLUMNS] = {0};
         size_t count = columns - first < COLUMNS ? columns - first : COLUMNS;
-        if (in->dtype == WEIR_F32) {
-            kernels->reduce_absent_f32((const float *)rows + first, frames, columns, count, absent);
-        } else {
-            kernels->reduce_absent_f64((const double *)rows + first, frames, columns, count,
-                                       absent);
-        }
+        count_absent(in->dtype, rows, frames, columns, first, count, absent);
         for (size_t i = 0; i < count; i++) {
             if (absent[i] > 0) {
                 block->missing[(first + i) / split.inner % split.size] += absent[i];
@@ -163,10 +213,11 @@ void weiri_count_missing(weiri_block *block, const void *rows, size_t frames)
 void weiri_look_for_missing(weiri_block *block, const void *rows, size_t frames)
 {
     const weiri_kernels *kernels = weiri_kernels_get();
-    size_t count = frames * (size_t)weir_spec_columns(&block->in[0]);
-    weir_dtype dtype = block->in[0].dtype;
-    if ((dtype == WEIR_F32 && !kernels->finite_f32(rows, count)) ||
-        (dtype == WEIR_F64 && !kernels->finite_f64(rows, count))) {
+    const weir_spec *in = &block->in[0];
+    size_t count = frames * (size_t)weir_spec_columns(in) * weir_dtype_parts(in->dtype);
+    weir_dtype part = weir_dtype_part(in->dtype);
+    if ((part == WEIR_F32 && !kernels->finite_f32(rows, count)) ||
+        (part == WEIR_F64 && !kernels->finite_f64(rows, count))) {
         weiri_count_missing(block, rows, frames);
     }
 }

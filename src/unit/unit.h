@@ -37,8 +37,8 @@
  * saved state fits any channel blocks (S10). */
 typedef struct weiri_field {
     const char *name;
-    char kind;      /* 'f' float, 'i' signed, 'u' unsigned integer */
-    uint32_t bytes; /* of an entry: 1, 2, 4, 8 */
+    char kind;      /* 'f' float, 'c' complex, 'i' signed, 'u' unsigned integer */
+    uint32_t bytes; /* of an entry: 1, 2, 4, 8, 16 */
     bool by_block;  /* true: `rows` entries in all, equal in every block; false: `rows` entries for each
                        column (value of an input frame) of the block */
     uint64_t rows;
@@ -56,7 +56,7 @@ uint64_t weiri_field_at(const weiri_field *field, uint64_t columns, uint64_t row
 
 /* What plan() reads and fills. */
 typedef struct weiri_unit_plan {
-    const weir_spec *in; /* [inputs]; dtype F32 or F64 unless the unit is ANY_DTYPE */
+    const weir_spec *in; /* [inputs]; dtype F32 or F64, and what the flags ANY_DTYPE and COMPLEX add */
     size_t inputs;       /* 1 unless the unit is JOINS */
 
     weir_spec out;       /* starts as a copy of in[0]; plan changes what differs (dims, dtype, units, the
@@ -65,6 +65,9 @@ typedef struct weiri_unit_plan {
     uint64_t skipped_frames; /* starts as 0: input frames after each output that belong to none (windows
                                 apart, frames that are not kept): not counted as unfinished */
     double delay_frames; /* starts as 0; group delay in input frames; NAN = differs by frequency */
+    /* Records (flag RECORDS): in any `record_frames` consecutive input frames a column has at most one. A record
+     * of frame t is added by the call that consumes frame t + record_delay. Both start as 0: there are none. */
+    uint64_t record_frames, record_delay;
     uint64_t constant_bytes;       /* starts as 0 */
     weiri_field *fields;           /* state: add by weiri_plan_field */
     size_t field_count;
@@ -75,10 +78,20 @@ typedef struct weiri_unit_plan {
     weiri_notices *notices;
 } weiri_unit_plan;
 
+/* Most records of one call that consumes `frames` frames of `columns` columns, or that ends a segment. */
+uint64_t weiri_record_most(const weiri_unit_plan *plan, uint64_t frames, uint64_t columns);
+
 /* Adds a field; its number is field_count before the call (block->state[number]). WEIR_E_NOMEM. */
 weir_err weiri_plan_field(weiri_unit_plan *plan, weiri_field field);
 
 /* ---- running ------------------------------------------------------------------------------------- */
+
+/* Records of a block that the chain has not passed on; empty before each call of run. */
+typedef struct weiri_record_list {
+    weir_record *list;
+    size_t room, count;
+    size_t taken; /* the chain's: those that are in a batch */
+} weiri_record_list;
 
 /* A channel block: some or all channels of one step, with their state. Where channels are divided into
  * blocks, a block's frames are compact arrays with the specs below: the block's channels only. */
@@ -93,6 +106,7 @@ typedef struct weiri_block {
     void *const *state;     /* one pointer a field, 64-byte aligned */
     uint64_t *missing;      /* [channels]: samples that were not finite (S5) */
     uint64_t saturated;     /* integer outputs that were clipped */
+    weiri_record_list records;  /* see weiri_record_add */
     weiri_ahead *ahead;     /* memory that will be read next; NULL = not known */
 } weiri_block;
 
@@ -100,7 +114,8 @@ typedef struct weiri_block {
 typedef struct weiri_work {
     uint64_t consumed, produced; /* place: frames of the segment consumed and produced before this call */
     size_t consume, produce;     /* frames to consume now, from each input; frames to produce now */
-    bool ended; /* the segment has ended: nothing is consumed, what is produced lies beyond the input */
+    bool ended; /* the segment has ended: nothing is consumed, what is produced lies beyond the input. The last
+                   such call of a unit with records also produces nothing: it adds the records that are left */
     const void *in[WEIRI_INPUTS_MAX]; /* [consume x columns], never written; frame i of every input has the
                                          same time */
     void *out;     /* [produce x columns of out]; == in[0] only if the unit is IN_PLACE */
@@ -205,6 +220,19 @@ void weiri_look_for_missing(weiri_block *block, const void *rows, size_t frames)
  * ("" = nothing): uV, 2 -> uV^2; uV, 1, s -> uV*s. Exponent 0 is a pure number, "1", known or not before. Where
  * none is known none is made up. WEIR_E_NOMEM. */
 weir_err weiri_units_follow(weiri_unit_plan *plan, double exponent, const char *times);
+
+/* Adds a record of a frame of the segment and a column of the block. In a call, records are added in order of
+ * (index, column), and in each call only those of frames consumed + i - record_delay for its consumed frames i. */
+static inline void
+weiri_record_add(weiri_block *block, uint64_t index, uint64_t column, uint32_t kind, double value)
+{
+    weiri_record_list *records = &block->records;
+    if (records->count < records->room) { /* the chain reports a unit that adds more than it stated */
+        records->list[records->count] = (weir_record){
+            .index = (int64_t)index, .column = (uint32_t)column, .kind = kind, .value = value};
+    }
+    records->count++;
+}
 
 /* Fails unless the axis setting (NULL = not given) names the stream's dimension. */
 weir_err weiri_axis_is_stream(const weir_spec *in, const char *axis);

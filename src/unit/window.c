@@ -217,8 +217,9 @@ static weir_err plan_window(const void *settings, weiri_unit_plan *plan)
     plan->due = (weiri_due){.p = shift, .q = 1, .offset = offset, .end = offset, .grain = 1};
     plan->skipped_frames = shift > frames ? shift - frames : 0;
     plan->constant_bytes = sizeof w;
+    bool is_complex = weir_dtype_parts(in->dtype) > 1;
     return weiri_plan_field(plan, (weiri_field){.name = "ring",
-                                                .kind = 'f',
+                                                .kind = is_complex ? 'c' : 'f',
                                                 .bytes = (uint32_t)weir_dtype_bytes(in->dtype),
                                                 .rows = frames});
 }
@@ -305,7 +306,8 @@ const weiri_unit_ops weiri_unit_window = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "window",
              .summary = "cuts the stream into windows, overlapping or apart",
-             .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL | WEIR_UNIT_COLUMNWISE,
+             .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL | WEIR_UNIT_COMPLEX |
+                      WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(window_settings),
     .plan = plan_window,

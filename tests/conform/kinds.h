@@ -9,7 +9,7 @@
 #include "conform/stream.h"
 
 #define TEST_CHANNELS 37 /* no multiple of any vector's length, and more than a band */
-#define TEST_KINDS    5
+#define TEST_KINDS    7
 #define TEST_SETTINGS 32
 
 static const char *const test_labels[TEST_CHANNELS] = {
@@ -21,13 +21,15 @@ static const char *const test_metrics[2] = {"min", "max"};
 static inline size_t test_kinds(weir_spec *kinds)
 {
     size_t count = 0;
-    static const weir_dtype dtypes[] = {WEIR_F32, WEIR_F64, WEIR_I16};
-    for (size_t i = 0; i < 3; i++) {
+    static const weir_dtype dtypes[] = {WEIR_F32, WEIR_F64, WEIR_I16, WEIR_C64};
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
         kinds[count++] = weir_spec_make(dtypes[i], 30000.0, TEST_CHANNELS, test_labels, NULL);
     }
     weir_spec spec = weir_spec_make(WEIR_F32, 30000.0, TEST_CHANNELS, test_labels, NULL);
     spec.dim_count = 3; /* [frames x channels x metric] */
     spec.dims[2] = (weir_axis){.name = "metric", .unit = "", .size = 2, .labels = test_metrics};
+    kinds[count++] = spec;
+    spec.dtype = WEIR_C128;
     kinds[count++] = spec;
     spec = weir_spec_make(WEIR_F64, 100.0, TEST_CHANNELS, test_labels, NULL);
     spec.dim_count = 3; /* [win x time x channels] */
@@ -37,6 +39,13 @@ static inline size_t test_kinds(weir_spec *kinds)
     spec.dims[0].name = "win";
     kinds[count++] = spec;
     return count;
+}
+
+/* The second input of a unit that joins: the first's magnitude; of complex values, the same ones. */
+static inline weir_err test_add_second(weir_chain *chain, const weir_spec *spec, int *ret_node)
+{
+    const char *unit = weir_dtype_parts(spec->dtype) > 1 ? "as_array" : "abs";
+    return weir_chain_add(chain, WEIR_CHAIN_INPUT, unit, NULL, 0, NULL, ret_node);
 }
 
 /* Settings by the examples of the table; those of a required setting are there. */

@@ -198,9 +198,9 @@ static weir_chain *make_chain(const fixture *at, const weir_spec *spec)
     const weir_plan *plan = NULL;
     int node = 0;
     test_ok(weir_chain_create(&options, &chain));
-    if (at->info->flags & WEIR_UNIT_JOINS) { /* of the input and its magnitude */
+    if (at->info->flags & WEIR_UNIT_JOINS) {
         int parents[2] = {WEIR_CHAIN_INPUT, 0};
-        test_ok(weir_chain_add(chain, WEIR_CHAIN_INPUT, "abs", NULL, 0, NULL, &parents[1]));
+        test_ok(test_add_second(chain, spec, &parents[1]));
         test_ok(weir_chain_join(chain, parents, 2, at->info->name, settings, count, NULL, &node));
     } else {
         test_ok(
@@ -282,7 +282,8 @@ static bool check_kind(const fixture *at)
     memset(&borrowed, 0xA5, sizeof borrowed);
     push_all(chain, &signal, true, at->seed, &ring);
     describe(weir_chain_output_spec(chain, 0), spec);
-    weir_unit_report report = weir_chain_node_report(chain, weir_chain_node_count(chain) - 1);
+    weir_unit_report report = {.report_size = sizeof report};
+    test_ok(weir_chain_node_report(chain, weir_chain_node_count(chain) - 1, &report));
     assert_string_equal(report.name, at->info->name);
     test_same(&owned.output, &ring.output, at->info->name);
     assert_string_equal(owned.spec, ring.spec);

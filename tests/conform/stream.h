@@ -77,6 +77,13 @@ typedef struct test_signal {
     unsigned char *data;
 } test_signal;
 
+static inline bool test_is_float(weir_dtype dtype)
+{
+    weir_dtype part = weir_dtype_part(dtype);
+    return part == WEIR_F32 || part == WEIR_F64;
+}
+
+/* Of a complex value the real part; NaN where either part is not finite (S5). */
 static inline double test_signal_get(const test_signal *signal, size_t at)
 {
     switch (signal->spec.dtype) {
@@ -86,11 +93,21 @@ static inline double test_signal_get(const test_signal *signal, size_t at)
         return ((const double *)(const void *)signal->data)[at];
     case WEIR_I16:
         return ((const int16_t *)(const void *)signal->data)[at];
+    case WEIR_C64: {
+        const float *parts = (const float *)(const void *)signal->data + 2 * at;
+        return isfinite(parts[1]) ? (double)parts[0] : (double)NAN;
+    }
+    case WEIR_C128: {
+        const double *parts = (const double *)(const void *)signal->data + 2 * at;
+        return isfinite(parts[1]) ? parts[0] : (double)NAN;
+    }
     default:
         return ((const int32_t *)(const void *)signal->data)[at];
     }
 }
 
+/* Of a complex value both parts, different ones; what is not finite becomes one of them, the imaginary part of every
+ * second value. */
 static inline void test_signal_set(test_signal *signal, size_t at, double value)
 {
     switch (signal->spec.dtype) {
@@ -103,6 +120,18 @@ static inline void test_signal_set(test_signal *signal, size_t at, double value)
     case WEIR_I16:
         ((int16_t *)(void *)signal->data)[at] = (int16_t)value;
         break;
+    case WEIR_C64: {
+        float *parts = (float *)(void *)signal->data + 2 * at;
+        parts[0] = isfinite(value) || at % 2 == 0 ? (float)value : 1.0f;
+        parts[1] = isfinite(value) ? (float)value * -0.75f : at % 2 == 0 ? 2.0f : (float)value;
+        break;
+    }
+    case WEIR_C128: {
+        double *parts = (double *)(void *)signal->data + 2 * at;
+        parts[0] = isfinite(value) || at % 2 == 0 ? value : 1.0;
+        parts[1] = isfinite(value) ? value * -0.75 : at % 2 == 0 ? 2.0 : value;
+        break;
+    }
     default:
         ((int32_t *)(void *)signal->data)[at] = (int32_t)value;
         break;
@@ -311,7 +340,8 @@ static inline test_source test_source_make(const test_signal *signal, size_t mos
     };
     return (test_source){
         .base = {.ops = &ops},
-        .info = {.format = "memory",
+        .info = {.info_size = sizeof(weir_source_info),
+                 .format = "memory",
                  .spec = signal->spec,
                  .frames = signal->frames,
                  .start_time = ""},

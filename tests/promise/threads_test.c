@@ -44,7 +44,8 @@ static test_output run(const test_signal *signal, uint64_t threads, uint64_t *re
     }
     assert_true(stacks);
     for (size_t node = 0; node < 2; node++) {
-        weir_unit_report report = weir_chain_node_report(chain, node);
+        weir_unit_report report = {.report_size = sizeof report};
+        test_ok(weir_chain_node_report(chain, node, &report));
         for (uint64_t c = 0; c < CHANNELS; c++) {
             ret_missing[node * CHANNELS + c] = report.missing[c];
         }

@@ -259,9 +259,9 @@ static bool put_rows(
     return good;
 }
 
-static hid_t native(weir_dtype dtype)
+static hid_t native(weir_dtype part)
 {
-    switch (dtype) {
+    switch (part) {
     case WEIR_U8:
         return H5T_NATIVE_UINT8;
     case WEIR_U16:
@@ -272,15 +272,27 @@ static hid_t native(weir_dtype dtype)
         return H5T_NATIVE_INT32;
     case WEIR_F32:
         return H5T_NATIVE_FLOAT;
-    case WEIR_F64:
-        break;
+    default:
+        return H5T_NATIVE_DOUBLE;
     }
-    return H5T_NATIVE_DOUBLE;
+}
+
+/* Complex values as h5py and PyTables have them: a compound of r and i. */
+static hid_t value_type(weir_dtype dtype)
+{
+    weir_dtype part = weir_dtype_part(dtype);
+    if (part == dtype) {
+        return H5Tcopy(native(dtype));
+    }
+    hid_t type = H5Tcreate(H5T_COMPOUND, weir_dtype_bytes(dtype));
+    H5Tinsert(type, "r", 0, native(part));
+    H5Tinsert(type, "i", weir_dtype_bytes(part), native(part));
+    return type;
 }
 
 static void make_types(hdf5_out *out, const weir_spec *spec)
 {
-    out->type = native(spec->dtype);
+    out->type = value_type(spec->dtype);
     out->span = H5Tcreate(H5T_COMPOUND, sizeof(weiri_span));
     H5Tinsert(out->span, "start_s", offsetof(weiri_span, start_s), H5T_NATIVE_DOUBLE);
     H5Tinsert(out->span, "first_row", offsetof(weiri_span, first_row), H5T_NATIVE_UINT64);
@@ -313,7 +325,7 @@ static hdf5_out *prepare(weiri_writer *writer)
     out->h.fd = writer->fd;
     out->h.name = writer->part;
     out->h.order = &out->order;
-    out->data = out->segments = out->span = out->left_out = H5I_INVALID_HID;
+    out->type = out->data = out->segments = out->span = out->left_out = H5I_INVALID_HID;
     choose_chunk(&writer->spec, out->chunk);
     return out;
 }
@@ -395,8 +407,11 @@ static weir_err close_file(hdf5_out *out)
     for (size_t i = 1; i < 3; i++) {
         good = (ids[i] < 0 || H5Dclose(ids[i]) >= 0) && good;
     }
-    if (out->span >= 0) {
-        H5Tclose(out->span);
+    const hid_t types[] = {out->span, out->type};
+    for (size_t i = 0; i < 2; i++) {
+        if (types[i] >= 0) {
+            H5Tclose(types[i]);
+        }
     }
     good = (out->h.file < 0 || H5Fclose(out->h.file) >= 0) && good;
     out->open = false;

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * complex_test.c: complex values out and in again, in every format that is written: what holds them gives the same
+ * bits back, and the others refuse them by name.
+ */
+#include "have_hdf5.h"
+#include "recordings.h"
+
+enum { T = 300, C = 3 };
+
+static const weir_dtype dtypes[] = {WEIR_C64, WEIR_C128};
+
+/* Not finite in one of the parts now and then: what is missing is written as it is. */
+static void fill(weir_dtype dtype, void *rows, uint64_t *seed)
+{
+    for (size_t i = 0; i < 2 * T * C; i++) {
+        uint64_t bits = testing_random(seed);
+        double value = bits % 50 == 0 ? INFINITY : (double)(int64_t)bits * 0x1p-50;
+        if (dtype == WEIR_C64) {
+            ((float *)rows)[i] = (float)value;
+        } else {
+            ((double *)rows)[i] = value;
+        }
+    }
+}
+
+static weir_err write_rows(const char *name, weir_dtype dtype, const void *rows)
+{
+    weir_spec spec = weir_spec_make(dtype, 500, C, NULL, NULL);
+    weir_output_options options = weir_output_options_default();
+    options.force = true;
+    weir_sink *sink = NULL;
+    assert_ok(weir_recording_create(own_path(name), &options, &sink));
+    uint64_t bytes = 0;
+    void *memory = NULL;
+    weir_err err = sink->ops->plan(sink, &spec, &bytes);
+    if (err == WEIR_OK) {
+        memory = malloc((size_t)bytes);
+        assert_non_null(memory);
+        assert_ok(sink->ops->start(sink, &spec, NULL, "", memory));
+        weir_message block = {.spec = &spec, .data = rows, .frames = T};
+        assert_ok(sink->ops->write(sink, &block));
+        assert_ok(sink->ops->finish(sink));
+    }
+    sink->ops->close(sink);
+    free(memory);
+    return err;
+}
+
+static void comes_back(void **state)
+{
+    const char *name = *state;
+    uint64_t seed = testing_seed("complex");
+    for (size_t i = 0; i < 2; i++) {
+        static double rows[2 * T * C];
+        fill(dtypes[i], rows, &seed);
+        assert_ok(write_rows(name, dtypes[i], rows));
+        weir_source *source = NULL;
+        recorded all = {0};
+        assert_ok(weir_recording_open(own_path(name), NULL, &source)); /* with its side file */
+        assert_ok(read_source(source, 40, seed, &all));
+        assert_true(source->ops->info(source)->spec.rate_hz == 500);
+        source->ops->close(source);
+        assert_int_equal(all.frames, T);
+        assert_int_equal(all.columns, C);
+        assert_int_equal(all.dtype, dtypes[i]);
+        assert_memory_equal(all.rows, rows, T * C * weir_dtype_bytes(dtypes[i]));
+        recorded_free(&all);
+    }
+}
+
+static void npy_says_it_as_numpy(void **state)
+{
+    (void)state;
+    static const double rows[2 * T * C] = {0};
+    const uint16_t order = 1;
+    for (size_t i = 0; i < 2; i++) {
+        char head[128] = "", said[32];
+        assert_ok(write_rows("a.npy", dtypes[i], rows));
+        FILE *file = fopen(own_path("a.npy"), "rb");
+        assert_non_null(file);
+        assert_int_equal(fread(head, 1, sizeof head - 1, file), sizeof head - 1);
+        fclose(file);
+        snprintf(said, sizeof said, "'descr': '%cc%d',", *(const char *)&order ? '<' : '>',
+                 i == 0 ? 8 : 16);
+        assert_non_null(strstr(head + 10, said));
+    }
+}
+
+static void refused_by_name(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        char said[64];
+        snprintf(said, sizeof said, "the stream is complex (%s), which npy",
+                 i == 0 ? "c64" : "c128");
+        assert_fails(write_rows("a.csv", dtypes[i], NULL), WEIR_E_USAGE, said);
+        assert_fails(write_rows("a.wav", dtypes[i], NULL), WEIR_E_USAGE, said);
+    }
+}
+
+#ifdef HAVE_HDF5
+/* As h5py reads and writes them: a compound of two floats, r and i. */
+static void hdf5_has_a_compound(void **state)
+{
+    (void)state;
+    uint64_t seed = testing_seed("complex");
+    const weir_format_info *format = weir_formats();
+    while (format->name && strcmp(format->name, "hdf5") != 0) {
+        format++;
+    }
+    if (format->name == NULL || !format->writes) {
+        skip(); /* this build is without HDF5 */
+    }
+    for (size_t i = 0; i < 2; i++) {
+        static double rows[2 * T * C], found[2 * T * C];
+        size_t bytes = weir_dtype_bytes(dtypes[i]);
+        fill(dtypes[i], rows, &seed);
+        assert_ok(write_rows("a.h5", dtypes[i], rows));
+        hid_t file = H5Fopen(own_path("a.h5"), H5F_ACC_RDONLY, H5P_DEFAULT);
+        hid_t data = H5Dopen2(file, "data", H5P_DEFAULT), type = H5Dget_type(data);
+        hid_t part = i == 0 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+        assert_int_equal(H5Tget_class(type), H5T_COMPOUND);
+        assert_int_equal(H5Tget_nmembers(type), 2);
+        assert_int_equal(H5Tget_size(type), bytes);
+        for (unsigned k = 0; k < 2; k++) {
+            char *name = H5Tget_member_name(type, k);
+            hid_t member = H5Tget_member_type(type, k);
+            assert_string_equal(name, k == 0 ? "r" : "i");
+            assert_int_equal(H5Tget_member_offset(type, k), k * bytes / 2);
+            assert_true(H5Tequal(member, part) > 0);
+            H5Tclose(member);
+            H5free_memory(name);
+        }
+        assert_true(H5Dread(data, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, found) >= 0);
+        assert_memory_equal(found, rows, T * C * bytes);
+        H5Tclose(type);
+        H5Dclose(data);
+        H5Fclose(file);
+    }
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(comes_back, (void *)(uintptr_t) "a.npy"),
+        cmocka_unit_test_prestate(comes_back, (void *)(uintptr_t) "a.raw"),
+        cmocka_unit_test(npy_says_it_as_numpy),
+        cmocka_unit_test(refused_by_name),
+#ifdef HAVE_HDF5
+        cmocka_unit_test(hdf5_has_a_compound),
+#endif
+    };
+    return cmocka_run_group_tests_name("complex", tests, NULL, own_folder_remove);
+}
