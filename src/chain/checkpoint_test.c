@@ -226,6 +226,7 @@ static const weir_plan *plan(job *j, const char *text)
     assert_ok(weir_chain_set_text(j->chain, text));
     j->source.source.ops = &source_ops;
     j->source.info.spec = weir_spec_make(WEIR_F32, 1000, CHANNELS, NULL, NULL);
+    j->source.info.info_size = sizeof j->source.info;
     j->source.info.frames = FRAMES;
     j->source.identity = j->source.identity == NULL ? "an input" : j->source.identity;
     j->sink.sink.ops = &sink_ops;
@@ -272,7 +273,7 @@ static job *job_after(const job *before, uint64_t tile, uint64_t threads)
 static job *whole_run(void)
 {
     job *j = job_new(64, 1);
-    weir_run_report report;
+    weir_run_report report = {.report_size = sizeof report};
     j->checkpoints = false;
     plan(j, "a");
     assert_ok(run(j, false, &report));
@@ -293,7 +294,7 @@ static void check_equal(const job *a, const job *b)
 static void goes_on(bool seeks)
 {
     job *whole = whole_run(), *a = job_new(64, 1);
-    weir_run_report report;
+    weir_run_report report = {.report_size = sizeof report};
     plan(a, "a");
     a->stop_at = 700;
     assert_int_equal(run(a, false, &report), WEIR_E_INTERRUPTED);
@@ -342,7 +343,7 @@ static void full_disk(void **state)
 {
     (void)state;
     job *whole = whole_run(), *a = job_new(64, 1);
-    weir_run_report report;
+    weir_run_report report = {.report_size = sizeof report};
     plan(a, "a");
     a->stop_at = 700;
     assert_int_equal(run(a, false, &report), WEIR_E_INTERRUPTED);
@@ -379,7 +380,7 @@ static void is_planned(void **state)
     (void)state;
     job *j = job_new(64, 1);
     const weir_plan *planned = plan(j, "a");
-    weir_run_report report;
+    weir_run_report report = {.report_size = sizeof report};
     size_t part = planned->part_count;
     for (size_t i = 0; i < planned->part_count; i++) {
         part = strcmp(planned->parts[i].kind, "checkpoint") == 0 ? i : part;
@@ -396,7 +397,7 @@ static void is_planned(void **state)
 
 static weir_err refused(job *j, bool resume)
 {
-    weir_run_report report;
+    weir_run_report report = {.report_size = sizeof report};
     weir_err err = run(j, resume, &report);
     job_free(j);
     return err;
@@ -406,7 +407,7 @@ static void what_is_refused(void **state)
 {
     (void)state;
     job *j = job_new(64, 1), *stopped = job_new(64, 1);
-    weir_run_report report;
+    weir_run_report report = {.report_size = sizeof report};
     plan(stopped, "a");
     stopped->stop_at = 700;
     assert_int_equal(run(stopped, false, &report), WEIR_E_INTERRUPTED);

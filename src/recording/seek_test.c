@@ -3,6 +3,7 @@
  * Every format goes to a frame (weir_source_ops.seek, S10): from there on come the same rows, with the same segments and
  * indexes, as from the start. And what an input is: another time of change, other options, another recording.
  */
+#include "have_hdf5.h"
 #include "recordings.h"
 
 #include <fcntl.h>
@@ -97,7 +98,7 @@ static bool write_gaps(const char *path)
     weir_sink *sink = NULL;
     weir_chain *chain = NULL;
     const weir_plan *plan = NULL;
-    weir_run_report report;
+    weir_run_report report = {.report_size = sizeof report};
     if (weir_recording_create(path, NULL, &sink) != WEIR_OK) {
         printf("skipped: %s: not built\n", path);
         return false;

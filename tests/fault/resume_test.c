@@ -315,7 +315,7 @@ static int attempt(const job *j, bool resume, long calls, bool cut, uint64_t see
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        weir_run_report report;
+        weir_run_report report = {.report_size = sizeof report};
         close(ends[0]);
         calls_left = calls;
         power_cut = journals = cut;
@@ -594,7 +594,7 @@ static void interrupted(void **state)
     assert_non_null(strstr((const char *)side.at, "\"complete\": false"));
     free(side.at);
     j.interrupt_after = 0;
-    weir_run_report report;
+    weir_run_report report = {.report_size = sizeof report};
     assert_ok(run(&j, true, &report));
     assert_true(report.resumed && report.resumed_frames >= 400 && report.resumed_frames < 470);
     check(&j, whole, "interrupted", 0);
