@@ -52,7 +52,9 @@ enum {
     CLI_OPT_POLICY,
     CLI_OPT_DATASET,
     CLI_OPT_RECORDS,
-    CLI_OPT_UNIT
+    CLI_OPT_UNIT,
+    CLI_OPT_CHECKPOINT,
+    CLI_OPT_RESUME
 };
 
 /* ---- say.c: lines for a person --------------------------------------------------------------- */
@@ -229,6 +231,8 @@ typedef struct cli_job {
     cli_write trace;
     cli_records records;
     bool force, quiet, json, planning; /* planning: nothing will be written */
+    const char *checkpoint_path;       /* NULL = none */
+    bool resume;
     cli_lengths *lengths;
     weir_chain *chain;
     weir_source *source;

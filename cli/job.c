@@ -27,11 +27,15 @@ static const struct argp_option chain_options[] = {
     {"tile", CLI_OPT_TILE, "FRAMES|auto", 0, "frames that go through the chain together", 1},
     {"fuse", CLI_OPT_FUSE, "on|off", 0,
      "whether neighbours go through a tile together; the result is the same", 1},
+    {"checkpoint", CLI_OPT_CHECKPOINT, "FILE", 0,
+     "file from which a stopped run can continue; written each second, removed at the end", 1},
     {"json", CLI_OPT_JSON, 0, 0, "figures as JSON on standard output", 1},
     {0}};
 
 static const struct argp_option run_options[] = {
     {"report", CLI_OPT_REPORT, "FILE.html", 0, "write a page with plan and figures", 1},
+    {"resume", CLI_OPT_RESUME, 0, 0,
+     "continue from the file of --checkpoint; start from the beginning where there is none yet", 1},
     {"records", CLI_OPT_RECORDS, "FILE.csv|FILE.npy", 0,
      "write the events that units find (threshold_crossing): time, segment, frame, channel, kind, "
      "amplitude",
@@ -93,6 +97,10 @@ static error_t parse_chain(int key, char *text, struct argp_state *state)
     case CLI_OPT_FUSE:
         job->chain_options.fuse = read_switch(state, "--fuse", text);
         return 0;
+    case CLI_OPT_CHECKPOINT:
+        job->checkpoint_path = text;
+        job->chain_options.checkpoints = true;
+        return 0;
     case CLI_OPT_JSON:
         job->json = true;
         return 0;
@@ -114,6 +122,14 @@ static void check_job(struct argp_state *state, cli_job *job)
         argp_failure(state, 2, 0, "chain and recording cannot both come from standard input");
     if (to_stdout && job->json && !job->planning)
         argp_failure(state, 2, 0, "--json and -o - would both write to standard output");
+    if (job->resume && job->checkpoint_path == NULL)
+        argp_failure(state, 2, 0, "--resume needs --checkpoint FILE");
+    if (job->checkpoint_path != NULL && job->output_path == NULL)
+        argp_failure(state, 2, 0, "--checkpoint needs -o OUTPUT");
+    if (job->checkpoint_path != NULL && job->records.path != NULL)
+        argp_failure(state, 2, 0, "--records and --checkpoint exclude each other: records cannot be resumed");
+    if (job->checkpoint_path != NULL && *job->checkpoint_path == '\0')
+        argp_failure(state, 2, 0, "--checkpoint needs a name; found an empty one");
     /* --format is the format of whatever has no name */
     if (to_stdout && job->output_format == NULL) {
         job->output_format = job->input.recording.format;
@@ -134,6 +150,9 @@ static error_t parse_run(int key, char *text, struct argp_state *state)
         return 0;
     case CLI_OPT_REPORT:
         job->report_path = text;
+        return 0;
+    case CLI_OPT_RESUME:
+        job->resume = true;
         return 0;
     case CLI_OPT_RECORDS:
         job->records.path = text;
@@ -167,8 +186,9 @@ const struct argp run_argp = {
     "Exit status: 0 done, 1 our own fault, 2 usage, 3 bad chain, 4 bad recording, 5 does not fit, "
     "6 refused by a limit while running, 7 input or output failed, 130 interrupted. An output is "
     "written to NAME.part and gets its name when it is complete; after Ctrl-C it stays NAME.part, "
-    "whole as "
-    "far as it goes.",
+    "whole as far as it goes. With --checkpoint FILE a stopped run (Ctrl-C, crash, kill -9, power "
+    "cut) continues "
+    "by the same command with --resume; the finished output equals that of an uninterrupted run.",
     children,
     0,
     0};
@@ -263,6 +283,8 @@ static int check_files(const cli_job *job)
         cli_files_write(&files, job->report_path, "--report");
     if (job->trace_path != NULL)
         cli_files_write(&files, job->trace_path, "-o");
+    if (job->checkpoint_path != NULL)
+        cli_files_write(&files, job->checkpoint_path, "--checkpoint");
     cli_records_list(&job->records, &files);
     int status = cli_files_check(&files);
     if (status == 0 && job->report_path != NULL)
@@ -289,11 +311,17 @@ static int open_sinks(cli_job *job)
     options.cache = weir_chain_cache(job->chain);
     options.format = job->output_format;
     options.force = job->force || job->planning;
+    options.resume = job->resume;
     for (size_t i = 0; i < job->output_count; i++)
         job->output_files[i] = output_file(job, i);
     int status = check_files(job);
     if (status != 0)
         return status;
+    if (job->checkpoint_path != NULL && !job->resume && !job->planning &&
+        access(job->checkpoint_path, F_OK) == 0)
+        return cli_fail(
+            2, "%s: already exists: use --resume to go on from it, or remove it to start anew",
+            job->checkpoint_path);
     for (size_t i = 0; i < job->output_count; i++) {
         err = weir_recording_create(job->output_files[i], &options, &job->sinks[i]);
         if (err != WEIR_OK)

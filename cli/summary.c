@@ -97,13 +97,17 @@ void cli_summary_print(const cli_job *job, const cli_result *result, FILE *file)
     const weir_source_info *info = weir_source_info_get(job->source);
     char a[CLI_FIGURE], b[CLI_FIGURE], c[CLI_FIGURE];
     double rate = info->spec.rate_hz;
-    fprintf(file, "%s%s%s: %s of recording in %s, %s real time\n", cli_bold(file),
-            result->err == WEIR_OK ? "done" : "interrupted", cli_plain(file),
-            cli_duration(cli_seconds(report->frames_in, rate), a, sizeof a),
-            cli_duration(report->seconds, b, sizeof b),
-            cli_times(report->x_real_time, c, sizeof c));
+    fprintf(
+        file, "%s%s%s: %s of recording in %s, %s real time\n", cli_bold(file),
+        result->err == WEIR_OK ? "done" : "interrupted", cli_plain(file),
+        cli_duration(cli_seconds(report->frames_in - report->resumed_frames, rate), a, sizeof a),
+        cli_duration(report->seconds, b, sizeof b), cli_times(report->x_real_time, c, sizeof c));
     fprintf(file, "  frames       %s in, ", cli_count(report->frames_in, a, sizeof a));
     fprintf(file, "%s out\n", cli_count(report->frames_out, a, sizeof a));
+    if (report->resumed)
+        fprintf(file, "  resumed      after frame %s, at %s\n",
+                cli_count(report->resumed_frames, a, sizeof a),
+                cli_duration(cli_seconds(report->resumed_frames, rate), b, sizeof b));
     if (result->err != WEIR_OK)
         fprintf(file, "  stopped      after frame %s of %s\n",
                 cli_count(report->frames_in, a, sizeof a), cli_count(info->frames, b, sizeof b));
@@ -130,6 +134,11 @@ void cli_summary_print(const cli_job *job, const cli_result *result, FILE *file)
             cli_put_clean(file, records->path);
             fprintf(file, "  %s records\n", cli_count(records->count, a, sizeof a));
         }
+    }
+    if (result->err != WEIR_OK && job->checkpoint_path != NULL) {
+        fputs("  checkpoint   ", file);
+        cli_put_clean(file, job->checkpoint_path);
+        fputs(": the same command with --resume continues\n", file);
     }
     if (job->report_path != NULL) {
         fputs("  report       ", file);
@@ -203,6 +212,8 @@ json_t *cli_summary_json(const cli_job *job, const cli_result *result)
                         cli_json_text(result->err == WEIR_OK ? "done" : "interrupted"));
     json_object_set_new(json, "frames_in", cli_json_count(report->frames_in));
     json_object_set_new(json, "frames_out", cli_json_count(report->frames_out));
+    json_object_set_new(json, "resumed_frames",
+                        report->resumed ? cli_json_count(report->resumed_frames) : json_null());
     json_object_set_new(json, "seconds", cli_json_real(report->seconds));
     json_object_set_new(json, "x_real_time", cli_json_real(report->x_real_time));
     json_object_set_new(json, "plan_bytes", cli_json_count(report->plan_bytes));

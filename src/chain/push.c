@@ -26,6 +26,9 @@ weir_err weiri_chain_enter(weir_chain *chain, const char *call, bool with_source
         return weiri_fail(WEIR_E_USAGE, "%s: the chain is planned for %s", call,
                           with_source ? "pushes, not for a source" : "a source, not for pushes");
     }
+    if (chain->running->start_failed) {
+        return weiri_fail(WEIR_E_USAGE, "%s: a file of the chain could not be started; plan it anew", call);
+    }
     return chain->running->buffer == NULL ? weiri_chain_start(chain) : WEIR_OK;
 }
 

@@ -173,6 +173,7 @@ static void lay_over(const weir_chain_options *flags, weir_chain_options *option
     options->heap = flags->heap;
     options->policy = flags->policy;
     options->fuse = flags->fuse;
+    options->checkpoints = flags->checkpoints;
     if (flags->memory_limit != unset.memory_limit)
         options->memory_limit = flags->memory_limit;
     if (flags->cache_limit != unset.cache_limit)
