@@ -1,7 +1,7 @@
 # A room includes only rooms above it (doc/design.md); cli and bench/command include include/weir alone.
 set -eu
 cd "$SOURCE"
-rooms="base heap cache array kernel dsp scan unit chain"
+rooms="base heap cache trace array kernel dsp scan unit chain"
 leaves="recording live config"
 fail=0
 above=""
@@ -28,7 +28,7 @@ if grep -rnE '#include "(\.\./|[a-z]+/)' cli bench/command --include='*.[ch]'; t
     fail=1
 fi
 # Public headers: only those of layers above.
-layers="base heap cache array unit chain"
+layers="base heap cache trace array unit chain"
 above=""
 for layer in $layers recording config; do
     for found in $(grep -hoE '#include <weir/[a-z]+' "include/weir/$layer.h" | sed 's,.*/,,'); do

@@ -25,8 +25,8 @@
  */
 #include <string.h>
 
-#include "cache/distance.h"
 #include "cache/watch.h"
+#include "trace/distance.h"
 
 #define FIRST_TAKES 256
 #define WINDOW      ((uint64_t)1 << 16)
