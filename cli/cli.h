@@ -114,7 +114,8 @@ extern const struct argp cli_input_argp; /* its input: cli_input */
 /* Reads a whole number >= least, or ends the program with a line on the option. */
 uint64_t
 cli_option_count(struct argp_state *state, const char *option, const char *text, uint64_t least);
-uint64_t cli_option_bytes(struct argp_state *state, const char *option, const char *text);
+uint64_t
+cli_option_limit(struct argp_state *state, const char *option, const char *text, bool automatic);
 double cli_option_quantity(struct argp_state *state,
                            const char *option,
                            const char *text,
@@ -149,7 +150,7 @@ typedef struct cli_lengths {
     size_t at, filled;
     uint64_t line;
     uint64_t sum; /* of one pass */
-    bool failed;                  /* a line was said about it */
+    bool failed;  /* a line was said about it */
     char buffer[4096];
 } cli_lengths;
 /* Opens it and goes through it once: 0, or the exit status after a line was said. */
@@ -193,7 +194,7 @@ typedef struct cli_job {
     weir_chain_options chain_options;
     const char *output_format;
     const char *report_path;
-    const char *trace_path; /* a cache's allocations and frees are recorded there; NULL = not */
+    const char *trace_path;    /* a cache's allocations and frees are recorded there; NULL = not */
     weir_cache *untiled_cache; /* the cache that is recorded; NULL = the chain's */
     cli_write trace;
     bool force, quiet, json, planning; /* planning: nothing will be written */

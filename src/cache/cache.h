@@ -87,8 +87,8 @@ void weiri_cache_peaks(weir_cache *cache);
  * it. UINT64_MAX where it cannot be had. */
 uint64_t weiri_cache_cost(weir_cache *cache, size_t bytes);
 
-/* Reads a limit from the environment, "none" being WEIR_NO_LIMIT; leaves *limit as it is where the variable
- * is not set. WEIR_E_USAGE names the variable. */
-weir_err weiri_limit_environment(const char *name, uint64_t *limit);
+/* As weir_limit_parse, from the environment; leaves *limit as it is where the variable is not set. WEIR_E_USAGE
+ * names the variable. */
+weir_err weiri_limit_environment(const char *name, bool automatic, uint64_t *limit);
 
 #endif
