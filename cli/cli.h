@@ -117,7 +117,8 @@ extern const struct argp cli_input_argp; /* its input: cli_input */
 /* Reads a whole number >= least, or ends the program with a line on the option. */
 uint64_t
 cli_option_count(struct argp_state *state, const char *option, const char *text, uint64_t least);
-uint64_t cli_option_bytes(struct argp_state *state, const char *option, const char *text);
+uint64_t
+cli_option_limit(struct argp_state *state, const char *option, const char *text, bool automatic);
 double cli_option_quantity(struct argp_state *state,
                            const char *option,
                            const char *text,

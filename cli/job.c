@@ -78,12 +78,10 @@ static error_t parse_chain(int key, char *text, struct argp_state *state)
         job->force = true;
         return 0;
     case CLI_OPT_MEMORY:
-        job->chain_options.memory_limit = cli_option_bytes(state, "--memory-limit", text);
+        job->chain_options.memory_limit = cli_option_limit(state, "--memory-limit", text, false);
         return 0;
     case CLI_OPT_CACHE:
-        job->chain_options.cache_limit = strcasecmp(text, "auto") == 0
-                                             ? WEIR_LIMIT_AUTO
-                                             : cli_option_bytes(state, "--cache-limit", text);
+        job->chain_options.cache_limit = cli_option_limit(state, "--cache-limit", text, true);
         return 0;
     case CLI_OPT_POLICY:
         job->chain_options.policy = text;

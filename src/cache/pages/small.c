@@ -6,7 +6,7 @@
  * Of a slab's record: buffer.charged = places that are free, a bit each; priority = class; left and right =
  * the list of those of its class that have a free place. Of a small buffer's: left = its slab, stamp = place.
  */
-#include "cache/pages.h"
+#include "cache/pages/pages.h"
 
 /* As many places as fit, in multiples of 64 B: no class wastes more than a third of a request. */
 static const uint16_t class_bytes[WEIRI_SMALL_CLASSES] = {

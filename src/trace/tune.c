@@ -23,7 +23,7 @@
 #include <weir/trace.h>
 
 #include "cache/cache.h"
-#include "cache/distance.h"
+#include "trace/distance.h"
 
 /* Past so many intervals of step 2 the rest is taken as one. */
 #define MOST_INTERVALS 256

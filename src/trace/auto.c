@@ -25,8 +25,9 @@
  */
 #include <string.h>
 
-#include "cache/distance.h"
+#include "cache/cache.h"
 #include "cache/watch.h"
+#include "trace/distance.h"
 
 #define FIRST_TAKES 256
 #define WINDOW      ((uint64_t)1 << 16)
@@ -37,25 +38,18 @@ typedef struct bucket {
     uint64_t count, largest;
 } bucket;
 
-struct weiri_tuner {
-    uint64_t takes, hits; /* weighed as the buckets are */
-    uint64_t seen;        /* takes since the last halving, or in all before the first */
-    uint64_t next;        /* choose at this many seen */
+typedef struct weiri_tuner {
+    weiri_watcher watcher; /* first */
+    uint64_t takes, hits;  /* weighed as the buckets are */
+    uint64_t seen;         /* takes since the last halving, or in all before the first */
+    uint64_t next;         /* choose at this many seen */
     uint64_t modelled,
         served; /* hits since the last choice, by the model; the cache's own, at it */
     uint64_t chosen,
         extra; /* the model's last answer, in whole pieces; pieces added to it, bytes */
     weiri_distance distance;
     bucket buckets[BUCKETS];
-};
-
-void weiri_tuner_init(weiri_tuner *tuner, const struct weiri_policy *policy)
-{
-    memset(tuner, 0, sizeof *tuner);
-    tuner->next = FIRST_TAKES;
-    size_t runs = weiri_distance_runs(WEIRI_TUNER_BYTES - sizeof *tuner);
-    weiri_distance_init(&tuner->distance, policy, tuner + 1, runs);
-}
+} weiri_tuner;
 
 /* The four bits below the highest say which sixteenth of its octave. */
 static size_t bucket_of(uint64_t distance)
@@ -115,7 +109,8 @@ static uint64_t in_pieces(weiri_tuner *tuner, uint64_t limit, uint64_t hits)
     return limit + tuner->extra;
 }
 
-bool weiri_tuner_take(weiri_tuner *tuner, uint64_t charged, uint64_t hits, uint64_t *ret_limit)
+/* A request that was charged so much; `hits` of the cache so far. True: it has chosen, *ret_limit. */
+static bool model_take(weiri_tuner *tuner, uint64_t charged, uint64_t hits, uint64_t *ret_limit)
 {
     uint64_t size = 0;
     uint64_t distance = weiri_distance_take(&tuner->distance, charged, &size);
@@ -142,7 +137,35 @@ bool weiri_tuner_take(weiri_tuner *tuner, uint64_t charged, uint64_t hits, uint6
     return true;
 }
 
-void weiri_tuner_give(weiri_tuner *tuner, uint64_t charged)
+static void take(weiri_watcher *watcher, weir_cache *cache, weiri_record *record, size_t asked)
 {
-    weiri_distance_give(&tuner->distance, charged);
+    /* Where sizes matter, that of the request, not of what happened to serve it. */
+    uint64_t limit = 0;
+    uint64_t charged = cache->policy->ops->serves != NULL
+                           ? cache->policy->ops->size(cache->policy, asked)
+                           : record->buffer.charged;
+    if (model_take((weiri_tuner *)(void *)watcher, charged, cache->hits, &limit) &&
+        cache->automatic) {
+        cache->auto_limit = limit;
+        cache->cache_limit = cache->policy->cache_limit = limit;
+        weiri_watch_mark(cache, WEIRI_MARK_CACHE_LIMIT, limit);
+    }
+}
+
+static void give(weiri_watcher *watcher, const weiri_record *record)
+{
+    weiri_distance_give(&((weiri_tuner *)(void *)watcher)->distance, record->buffer.charged);
+}
+
+static const weiri_watcher_ops watcher_ops = {.take = take, .give = give};
+
+weiri_watcher *weiri_tuner_init(void *memory, const struct weiri_policy *policy)
+{
+    weiri_tuner *tuner = memory;
+    memset(tuner, 0, sizeof *tuner);
+    tuner->watcher.ops = &watcher_ops;
+    tuner->next = FIRST_TAKES;
+    weiri_distance_init(&tuner->distance, policy, tuner + 1,
+                        weiri_distance_runs(WEIRI_TUNER_BYTES - sizeof *tuner));
+    return &tuner->watcher;
 }

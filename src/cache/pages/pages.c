@@ -65,7 +65,7 @@
  * idle buffers too (alloc_stream has all columns). Two threads contend for the one lock: stacks for each thread
  * would need sums of their own, and the peaks would no longer be exact (M4).
  */
-#include "cache/pages.h"
+#include "cache/pages/pages.h"
 
 /* ---- granules ------------------------------------------------------------------------------ */
 

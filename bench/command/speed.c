@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_speed.c: `weir bench speed`: weir and its peers in turns. Measures nothing itself: bench_weir.c,
- * bench_peer.c and bench/kernels do; prints nothing: bench_speed_table.c and bench_speed_json.c. The work is
+ * speed.c: `weir bench speed`: weir and its peers in turns. Measures nothing itself: weir.c,
+ * peer.c and bench/kernels do; prints nothing: speed_table.c and speed_json.c. The work is
  * that of DESIGN 11, all its rows.
  */
-#include "bench_speed.h"
+#include "speed.h"
 
 #include <math.h>
 #include <stdlib.h>

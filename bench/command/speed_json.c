@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_speed_json.c: what `weir bench speed` found, all of it, as JSON.
+ * speed_json.c: what `weir bench speed` found, all of it, as JSON.
  */
-#include "bench_speed.h"
+#include "speed.h"
 
 #include <stdlib.h>
 #include <string.h>

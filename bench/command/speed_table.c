@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_speed_table.c: what `weir bench speed` found, as tables for a person.
+ * speed_table.c: what `weir bench speed` found, as tables for a person.
  */
-#include "bench_speed.h"
+#include "speed.h"
 
 #include <stdlib.h>
 #include <string.h>

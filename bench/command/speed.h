@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_speed.h: what the files of `weir bench speed` share: what is run in turns, and what came out.
+ * speed.h: what the files of `weir bench speed` share: what is run in turns, and what came out.
  */
 #ifndef WEIR_CLI_BENCH_SPEED_H
 #define WEIR_CLI_BENCH_SPEED_H
@@ -81,7 +81,7 @@ bool bench_is_steady(const entry *e);
 spread bench_steady(const bench *b);
 bool bench_same_plans(const bench *b);
 
-/* bench_speed_table.c, bench_speed_json.c */
+/* speed_table.c, speed_json.c */
 void bench_speed_print(const bench *b);
 json_t *bench_speed_json(const bench *b);
 void bench_processor(char *text, size_t size);

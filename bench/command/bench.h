@@ -111,7 +111,7 @@ int bench_program_run(const char *path,
                       unsigned seconds,
                       json_t **ret_printed);
 
-/* ---- bench_kernels.c ---- */
+/* ---- kernels.c ---- */
 
 /* Kernels beside the machine's limits, `seconds` for each, those with the word in their name (NULL = all): 0
  * and the caller's, NULL where the program is not in the folder; or the exit status after a line was said. */
@@ -161,7 +161,7 @@ bench_size bench_size_of(const bench_row *row, bool quick);
 /* Runs a row in this process and prints its figures as one line of JSON; exit status. */
 int bench_row_run(const bench_row *row, bool quick);
 
-/* ---- bench_memory_table.c ---- */
+/* ---- memory_table.c ---- */
 
 extern const char *const bench_works[]; /* names of bench_work */
 /* "128 MiB", "cleared each 6 s", "no limit", into text[size]; returns text. */

@@ -4,7 +4,7 @@
  * counted. Promises are in tests/promise, over all policies.
  */
 #include "cache/cache.h"
-#include "cache/pages.h"
+#include "cache/pages/pages.h"
 #include "witness.h"
 
 #define GRANULE ((size_t)2 << 20)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_memory_svg.c: memory over time as a picture: one line a configuration, once on a plain scale, where
+ * memory_svg.c: memory over time as a picture: one line a configuration, once on a plain scale, where
  * the staircase is what catches the eye, and once on a logarithmic one, where those that are bounded can be
  * told apart. Chooses which rows are drawn; measures nothing.
  */

@@ -3,7 +3,7 @@
  * distance.c: a stack of runs and holes (distance.h says what it is for). Every call is O(log runs), but
  * for a renumbering each 2 * runs calls. It calls no heap.
  */
-#include "cache/distance.h"
+#include "trace/distance.h"
 
 #include <string.h>
 

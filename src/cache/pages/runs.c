@@ -3,7 +3,7 @@
  * runs.c: runs of policy `pages`: cut, join, and carve a claim out of them. Which one serves a request is
  * chosen in pages.c; what granules are committed, in granules.c.
  */
-#include "cache/pages.h"
+#include "cache/pages/pages.h"
 
 /* ---- neighbours ---------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  * granules.c: granules of policy `pages`: which are live, which idle and in what order of use, committing
  * and decommitting; and the spaces and tables that they lie in.
  */
-#include "cache/pages.h"
+#include "cache/pages/pages.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_kernels.c: each kernel beside the limits of the machine, as a table. What is measured and how:
+ * kernels.c: each kernel beside the limits of the machine, as a table. What is measured and how:
  * bench/kernels, a program beside the peers, since the command sees include/weir alone.
  */
 #include "bench.h"

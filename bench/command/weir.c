@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_weir.c: weir's own side of `weir bench`: chains that are pushed from memory.
+ * weir.c: weir's own side of `weir bench`: chains that are pushed from memory.
  * The output goes to a sink that looks at nothing.
  */
 #include "bench.h"

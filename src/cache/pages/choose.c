@@ -3,7 +3,7 @@
  * choose.c: which free run of policy `pages` serves a request that no stack of its size does: best fit, and where
  * committed bytes are too few, which fresh ones. It claims nothing (runs.c does), and knows no sums of the core.
  */
-#include "cache/pages.h"
+#include "cache/pages/pages.h"
 
 /* The smallest run of fresh granules, by itself. */
 static bool choose_alone(const weiri_grain *grain, size_t bytes, weiri_spot *ret_spot)

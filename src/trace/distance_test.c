@@ -3,7 +3,7 @@
  * Stack distances against their definition, by a list that is searched from end to end.
  */
 #include "cache/cache.h"
-#include "cache/distance.h"
+#include "trace/distance.h"
 #include "trace_files.h"
 
 #define NAIVE 512

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_memory_table.c: the tables of `weir bench memory`, with what was published beside each row. Runs and
+ * memory_table.c: the tables of `weir bench memory`, with what was published beside each row. Runs and
  * measures nothing.
  */
 #include "bench.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_peer.c: other libraries beside weir. Each is a program of its own in one folder (bench/peers,
+ * peer.c: other libraries beside weir. Each is a program of its own in one folder (bench/peers,
  * scripts/bench_setup.sh), started for one measurement; none is linked. One that is not there is named
  * with the reason that the set-up left beside it.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_memory.c: `weir bench memory`: what is held however messages are cut, by policy and limit: the
+ * memory.c: `weir bench memory`: what is held however messages are cut, by policy and limit: the
  * published streams (SEEDS B2, B3) message by message, the way of array libraries; weir's chain; and real MLX
- * where it is installed. Each row runs in a process of its own (bench_row.c). Which rows there are, running them,
- * JSON; the tables are bench_memory_table.c's, the picture bench_memory_svg.c's.
+ * where it is installed. Each row runs in a process of its own (row.c). Which rows there are, running them,
+ * JSON; the tables are memory_table.c's, the picture memory_svg.c's.
  */
 #include "bench.h"
 

@@ -18,14 +18,15 @@
 #define BUFFER      3968 /* with the fields a page of the host, header and all */
 #define VARINT_MOST 10
 
-struct weiri_recorder {
+typedef struct weiri_recorder {
+    weiri_watcher watcher; /* first */
     int file;
     int failed; /* errno of the first write that failed; nothing is written after it */
     uint64_t events, takes, last_size;
     uint64_t first; /* number of the first take that is in the file */
     size_t used;
     unsigned char buffer[BUFFER];
-};
+} weiri_recorder;
 
 static void flush(weiri_recorder *r)
 {
@@ -55,7 +56,7 @@ static void put(weiri_recorder *r, uint64_t value)
 
 /* Sizes are below 2^60: a heap has handed out so much. Numbers of takes go on from one recording to the
  * next, so that a buffer of an earlier one is known by its number. */
-void weiri_recorder_take(weiri_recorder *r, weiri_record *record, uint64_t asked)
+static void record_take(weiri_recorder *r, weiri_record *record, uint64_t asked)
 {
     int64_t more = (int64_t)(asked - r->last_size);
     uint64_t zigzag = more < 0 ? ~((uint64_t)more << 1) : (uint64_t)more << 1;
@@ -65,16 +66,24 @@ void weiri_recorder_take(weiri_recorder *r, weiri_record *record, uint64_t asked
     record->number = ++r->takes;
 }
 
-void weiri_recorder_give(weiri_recorder *r, const weiri_record *record)
+static void take(weiri_watcher *watcher, weir_cache *cache, weiri_record *record, size_t asked)
 {
+    (void)cache;
+    record_take((weiri_recorder *)(void *)watcher, record, asked);
+}
+
+static void give(weiri_watcher *watcher, const weiri_record *record)
+{
+    weiri_recorder *r = (weiri_recorder *)(void *)watcher;
     if (record->number >= r->first) {
         put(r, (r->takes - record->number) << 2 | 1);
         r->events++;
     }
 }
 
-void weiri_recorder_mark(weiri_recorder *r, weiri_mark mark, uint64_t value)
+static void mark_event(weiri_watcher *watcher, weiri_mark mark, uint64_t value)
 {
+    weiri_recorder *r = (weiri_recorder *)(void *)watcher;
     put(r, (uint64_t)mark << 2 | 2);
     if (mark == WEIRI_MARK_CACHE_LIMIT || mark == WEIRI_MARK_MEMORY_LIMIT) {
         put(r, value == WEIR_NO_LIMIT ? 0 : value + 1);
@@ -85,6 +94,9 @@ void weiri_recorder_mark(weiri_recorder *r, weiri_mark mark, uint64_t value)
     }
     r->events++;
 }
+
+static const weiri_watcher_ops watcher_ops = {
+    .take = take, .give = give, .mark = mark_event, .stop = weir_trace_stop};
 
 /* ---- start and stop ------------------------------------------------------------------------ */
 
@@ -107,7 +119,7 @@ static void write_live(weir_cache *cache, weiri_recorder *r)
         for (uint32_t i = 0; i < slab->count; i++) {
             weiri_record *record = &slab->records[i];
             if (record->state == WEIRI_RECORD_LIVE) {
-                weiri_recorder_take(r, record, record->buffer.bytes);
+                record_take(r, record, record->buffer.bytes);
             }
         }
     }
@@ -118,7 +130,7 @@ static weir_err room_for(weir_cache *cache, uint64_t charged)
     weir_err err = WEIR_OK;
     weiri_lock_take(&cache->lock);
     uint64_t held = weiri_cache_held(cache);
-    if (cache->recorder != NULL || cache->tracing) {
+    if (cache->watchers[WEIRI_WATCH_RECORDER] != NULL || cache->tracing) {
         err = weiri_fail(WEIR_E_USAGE, "trace: the cache records one already");
     } else if (!weiri_cache_fits(held, charged, cache->memory_limit)) { /* M2 */
         err = weiri_fail(WEIR_E_LIMIT, "trace: %llu bytes asked, %llu held, limit %llu",
@@ -162,6 +174,7 @@ weir_err weir_trace_start(weir_cache *cache, const char *path)
     if (err == WEIR_OK) {
         weiri_recorder *r = memory;
         memset(r, 0, sizeof *r);
+        r->watcher.ops = &watcher_ops;
         r->file = file;
         r->takes = cache->traced;
         r->first = cache->traced + 1;
@@ -169,7 +182,7 @@ weir_err weir_trace_start(weir_cache *cache, const char *path)
         write_live(cache, r);
         cache->book += charged;
         cache->watch_book += charged;
-        cache->recorder = r;
+        cache->watchers[WEIRI_WATCH_RECORDER] = &r->watcher;
         cache->watched = true;
     } else {
         cache->tracing = false;
@@ -186,17 +199,17 @@ weir_err weir_trace_stop(weir_cache *cache)
     weir_heap *heap = cache->book_heap;
     uint64_t charged = heap->ops->good_size(heap, sizeof(weiri_recorder));
     weiri_lock_take(&cache->lock);
-    weiri_recorder *r = cache->recorder;
+    weiri_recorder *r = (weiri_recorder *)(void *)cache->watchers[WEIRI_WATCH_RECORDER];
     if (r == NULL) {
         weiri_cache_unlock(cache);
         return WEIR_OK;
     }
-    weiri_recorder_mark(r, WEIRI_MARK_END, 0);
+    mark_event(&r->watcher, WEIRI_MARK_END, 0);
     flush(r);
     int failed = r->failed, file = r->file;
     cache->traced = r->takes;
-    cache->recorder = NULL;
-    cache->watched = cache->tuner != NULL;
+    cache->watchers[WEIRI_WATCH_RECORDER] = NULL;
+    cache->watched = cache->watchers[WEIRI_WATCH_TUNER] != NULL;
     cache->book -= charged;
     cache->watch_book -= charged;
     cache->transit += charged; /* M3: until the heap has it */

@@ -4,7 +4,7 @@
  * runs are followed by address, units counted anew for each granule, and trees, stacks, slabs and the order of
  * use compared with them. It changes nothing.
  */
-#include "cache/pages.h"
+#include "cache/pages/pages.h"
 
 typedef struct found_grain {
     uint64_t free_runs, nursery_runs, none_runs;

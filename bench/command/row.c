@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_row.c: one row of `weir bench memory`, in a process of its own, so that what the system says is of
+ * row.c: one row of `weir bench memory`, in a process of its own, so that what the system says is of
  * this row alone. Three kinds of work: intermediates of messages from a cache, the way of array libraries; weir's
  * own chain; and the buffers of that chain if it ran without tiles. Says nothing about what should come out.
  */

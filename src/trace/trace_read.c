@@ -309,7 +309,7 @@ static weir_err read_head(weir_trace *trace)
             return weiri_fail(WEIR_E_RECORDING, "%s: is of version %d; this weir reads 1",
                               trace->path, version);
         }
-        if (strcmp(limit, "none") != 0 && weir_bytes_parse(limit, &bytes) != WEIR_OK) {
+        if (weir_limit_parse(limit, false, &bytes) != WEIR_OK) {
             return weiri_fail_prefix(WEIR_E_RECORDING, "%s: its limit: ", trace->path);
         }
         trace->info.cache_limit = bytes;
