@@ -125,7 +125,8 @@ static void check_job(struct argp_state *state, cli_job *job)
     if (job->checkpoint_path != NULL && job->output_path == NULL)
         argp_failure(state, 2, 0, "--checkpoint needs -o OUTPUT");
     if (job->checkpoint_path != NULL && job->records.path != NULL)
-        argp_failure(state, 2, 0, "--records and --checkpoint exclude each other: records cannot be resumed");
+        argp_failure(state, 2, 0,
+                     "--records and --checkpoint exclude each other: records cannot be resumed");
     if (job->checkpoint_path != NULL && *job->checkpoint_path == '\0')
         argp_failure(state, 2, 0, "--checkpoint needs a name; found an empty one");
     /* --format is the format of whatever has no name */
