@@ -274,19 +274,6 @@ static hid_t native(weir_dtype part)
     }
 }
 
-/* Complex values as h5py and PyTables have them: a compound of r and i. */
-static hid_t value_type(weir_dtype dtype)
-{
-    weir_dtype part = weir_dtype_part(dtype);
-    if (part == dtype) {
-        return H5Tcopy(native(dtype));
-    }
-    hid_t type = H5Tcreate(H5T_COMPOUND, weir_dtype_bytes(dtype));
-    H5Tinsert(type, "r", 0, native(part));
-    H5Tinsert(type, "i", weir_dtype_bytes(part), native(part));
-    return type;
-}
-
 static bool make_datasets(hdf5_out *out, const weir_spec *spec)
 {
     static const hsize_t span_chunk[1] = {WEIRI_MAX_SPANS};
@@ -295,7 +282,8 @@ static bool make_datasets(hdf5_out *out, const weir_spec *spec)
     for (uint32_t i = 1; i < spec->dim_count; i++) {
         size[i] = spec->dims[i].size;
     }
-    out->type = value_type(spec->dtype);
+    hid_t part = native(weir_dtype_part(spec->dtype));
+    out->type = weir_dtype_parts(spec->dtype) > 1 ? weiri_hdf5_complex(part) : H5Tcopy(part);
     out->data = make_growing(out->h.file, "data", out->type, spec->dim_count, out->chunk, size);
     out->span = H5Tcreate(H5T_COMPOUND, sizeof(weiri_span));
     H5Tinsert(out->span, "start_s", offsetof(weiri_span, start_s), H5T_NATIVE_DOUBLE);
