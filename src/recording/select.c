@@ -410,6 +410,23 @@ static weir_dtype choose_dtype(const weiri_reader *reader)
     return narrow ? WEIR_F32 : WEIR_F64;
 }
 
+/* A complex value has no physical scale here. */
+static weir_err check_complex(const weiri_reader *reader)
+{
+    bool looks = reader->stored.is_complex && reader->channels && !reader->options->counts;
+    for (uint64_t i = 0; looks && i < reader->pick_count; i++) {
+        const weiri_scale *scale = &reader->channels[channel_at(reader, i)].scale;
+        if (scale->denom != 0 &&
+            (scale->numer != scale->denom || scale->base != 0 || scale->offset != 0)) {
+            return weiri_fail(WEIR_E_USAGE,
+                              "%s: complex values with a scale are not read; --raw delivers them "
+                              "as they are stored",
+                              reader->path);
+        }
+    }
+    return WEIR_OK;
+}
+
 static weir_err name_picks(weiri_reader *reader, const char ***ret_labels, const char ***ret_units)
 {
     const char **labels = NULL, **units = NULL;
@@ -472,6 +489,9 @@ weir_err weiri_reader_select(weiri_reader *reader)
     }
     if (err == WEIR_OK) {
         err = check_flaws(reader);
+    }
+    if (err == WEIR_OK) {
+        err = check_complex(reader);
     }
     if (err == WEIR_OK) {
         err = one_rate(reader, &rate_hz);
