@@ -103,8 +103,13 @@ static int write_pages(const char *folder)
 
 int docs_command(int argc, char **argv)
 {
+    const char *usage = "usage: weir docs FOLDER: writes weir.1 and units/NAME.md there";
+    if (argc == 2 && (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0)) {
+        puts(usage);
+        return cli_finish(0);
+    }
     if (argc != 2 || argv[1][0] == '-')
-        return cli_fail(2, "usage: weir docs FOLDER: writes weir.1 and units/NAME.md there");
+        return cli_fail(2, "%s", usage);
     int status = write_man(argv[1]);
     return status == 0 ? write_pages(argv[1]) : status;
 }

@@ -108,14 +108,8 @@ static void check_job(struct argp_state *state, cli_job *job)
         argp_failure(state, 2, 0, "chain and recording cannot both come from standard input");
     if (to_stdout && job->json && !job->planning)
         argp_failure(state, 2, 0, "--json and -o - would both write to standard output");
-    /* --format is the format of whatever has no name */
-    if (to_stdout && job->output_format == NULL) {
-        job->output_format = job->input.recording.format;
-        if (strcmp(job->input_path, "-") != 0)
-            job->input.recording.format = NULL;
-        if (job->output_format == NULL)
-            argp_failure(state, 2, 0, "-o - needs --format or --output-format");
-    }
+    if (to_stdout && job->output_format == NULL)
+        argp_failure(state, 2, 0, "-o - needs --output-format");
 }
 
 static error_t parse_run(int key, char *text, struct argp_state *state)

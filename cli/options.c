@@ -178,6 +178,11 @@ int cli_parse(const struct argp *argp, int argc, char **argv, void *input)
         put_options(argp);
         return 0;
     }
+    /* argp's letter for help is -?; -h is what most programs take. */
+    static char help[] = "--help";
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "-h") == 0)
+            argv[i] = help;
     argp_err_exit_status = 2;
     error_t failed = argp_parse(argp, argc, argv, 0, NULL, input);
     return failed == 0 ? -1 : cli_fail(1, "options: %s", strerror(failed));
