@@ -51,7 +51,8 @@ enum {
     CLI_OPT_MARKDOWN,
     CLI_OPT_POLICY,
     CLI_OPT_DATASET,
-    CLI_OPT_UNIT
+    CLI_OPT_UNIT,
+    CLI_OPT_SCALE
 };
 
 /* ---- say.c: lines for a person --------------------------------------------------------------- */
