@@ -108,7 +108,8 @@ static void need_hdf5(void)
         format++;
     }
     if (format->name == NULL || !format->writes) {
-        skip(); /* this build is without HDF5 */
+        printf("skipped: this build is without HDF5\n");
+        skip();
     }
 }
 
