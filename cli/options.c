@@ -25,14 +25,13 @@ double cli_option_quantity(struct argp_state *state,
     return value;
 }
 
-uint64_t cli_option_bytes(struct argp_state *state, const char *option, const char *text)
+uint64_t
+cli_option_limit(struct argp_state *state, const char *option, const char *text, bool automatic)
 {
-    uint64_t bytes = 0;
-    if (strcmp(text, "none") == 0)
-        return WEIR_NO_LIMIT;
-    if (weir_bytes_parse(text, &bytes) != WEIR_OK)
+    uint64_t limit = 0;
+    if (weir_limit_parse(text, automatic, &limit) != WEIR_OK)
         argp_failure(state, 2, 0, "%s: %s", option, weir_err_detail());
-    return bytes;
+    return limit;
 }
 
 uint64_t

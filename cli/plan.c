@@ -209,6 +209,29 @@ int cli_plan_refuse(const cli_job *job)
         (unsigned long long)job->plan->memory_limit_bytes);
 }
 
+/* Without -o there is no writer in the plan; a run that writes needs one. */
+static int print_all(cli_job *job)
+{
+    const bool alone = job->output_path == NULL && job->plan->fits;
+    const uint64_t without = job->plan->total_bytes;
+    json_t *json = job->json ? cli_plan_json(job) : NULL;
+    if (!job->json)
+        cli_plan_print(job, stdout);
+    const uint64_t with = alone ? cli_job_plan_output(job, "FILE.npy") : 0;
+    if (job->json) {
+        json_object_set_new(json, "total_bytes_with_output",
+                            with > 0 ? cli_json_count(with) : json_null());
+        return cli_json_print(json, 0);
+    }
+    if (with > 0) {
+        char total[CLI_FIGURE], more[CLI_FIGURE];
+        printf("with -o FILE.npy: %s more for the writer, total %s%s\n",
+               cli_bytes(with - without, more, sizeof more), cli_bytes(with, total, sizeof total),
+               job->plan->fits ? "" : ": does not fit");
+    }
+    return 0;
+}
+
 int plan_command(int argc, char **argv)
 {
     cli_job *job = cli_job_create();
@@ -220,13 +243,11 @@ int plan_command(int argc, char **argv)
         goto done;
     if (status != 0)
         goto done;
-    if (job->json)
-        status = cli_json_print(cli_plan_json(job), 0);
-    else
-        cli_plan_print(job, stdout);
+    const bool fits = job->plan->fits;
+    status = print_all(job);
     if (status == 0)
         status = cli_finish(0);
-    if (status == 0 && !job->plan->fits)
+    if (status == 0 && !fits)
         status = cli_plan_refuse(job);
 done:
     cli_job_destroy(job);

@@ -121,6 +121,7 @@ static const char *unit_flags(const weir_unit_info *unit, char *text, size_t siz
                  {WEIR_UNIT_CHANGES_RATE, "changes the rate"},
                  {WEIR_UNIT_STATEFUL, "has state"},
                  {WEIR_UNIT_HOLDS_OVER_GAP, "holds over gaps"},
+                 {WEIR_UNIT_RECORDS, "has records"},
                  {WEIR_UNIT_COMPLEX, "takes complex values"}};
     text[0] = '\0';
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)

@@ -46,6 +46,8 @@ typedef struct weir_output_options {
     weir_cache *cache;    /* as above */
     const char *format;   /* NULL = by the name */
     bool force;           /* replace an existing file */
+    bool resume;          /* PATH.part may be there: a run with a checkpoint goes on with it. What is there
+                             without a checkpoint is refused at the start */
     uint64_t reserved[4]; /* 0 */
 } weir_output_options;
 

@@ -166,6 +166,7 @@ typedef struct weiri_reader {
     double from_s, to_s; /* time window from the first frame; infinite = open */
     int64_t first_ns;    /* start of the first segment */
     bool laid_out;       /* it is known */
+    uint64_t asked;      /* hash of the options that were opened with */
 
     /* Position. */
     weir_segment *segments; /* those of info */

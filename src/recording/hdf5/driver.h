@@ -27,6 +27,7 @@ typedef struct weiri_hdf5_held {
 
 typedef struct weiri_hdf5_order {
     bool holding;
+    bool durable; /* with checkpoints: held until the checkpoint that has it is durable */
     size_t count, used;
     weiri_hdf5_held list[WEIRI_HDF5_HELD];
     unsigned char bytes[WEIRI_HDF5_HELD_BYTES];
@@ -41,6 +42,7 @@ typedef struct weiri_hdf5 {
     uint64_t size; /* reading: bytes that are there */
     const char *name;
     weiri_hdf5_order *order; /* of the writer; else NULL */
+    bool goes_on;            /* writing: the file is there already */
     bool dead;               /* writing failed: nothing more is written, and closing succeeds */
     bool past_end;           /* a read went beyond the file's end */
     haddr_t
