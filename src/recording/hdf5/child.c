@@ -293,7 +293,7 @@ weir_err weiri_hdf5_child_take(weiri_hdf5_child *child, void *to, size_t bytes)
     }
     while (bytes > 0) {
         struct pollfd wait = {.fd = child->socket, .events = POLLIN};
-        if (signalled && poll(&wait, 1, GRACE_MS) == 0) {
+        if (signalled && poll(&wait, 1, GRACE_MS) <= 0) { /* nothing came, or a further signal */
             return ended(child, WEIR_E_INTERRUPTED, "interrupted while waiting for libhdf5");
         }
         ssize_t got = recv(child->socket, next, bytes, 0);
