@@ -368,6 +368,13 @@ static int write_svg(const plot *p, const char *path, bool force)
 /* The picture is none of the files that are drawn, and can be written. */
 static int check_files(const arguments *a)
 {
+    cli_files files = {0};
+    for (size_t i = 0; i < a->file_count; i++)
+        cli_files_recording(&files, a->files[i]);
+    cli_files_write(&files, a->output, "-o");
+    int status = cli_files_check(&files);
+    if (status != 0)
+        return status;
     const char *name = strrchr(a->output, '/');
     const char *dot = strrchr(name != NULL ? name : a->output, '.');
     if (dot != NULL && strcasecmp(dot, ".svg") != 0)
@@ -376,12 +383,7 @@ static int check_files(const arguments *a)
                         "SVG; rsvg-convert "
                         "or inkscape make PNG of it)",
                         a->output, (int)(dot - a->output), a->output);
-    cli_files files = {0};
-    for (size_t i = 0; i < a->file_count; i++)
-        cli_files_recording(&files, a->files[i]);
-    cli_files_write(&files, a->output, "-o");
-    int status = cli_files_check(&files);
-    return status == 0 ? cli_write_check(a->output, a->force) : status;
+    return cli_write_check(a->output, a->force);
 }
 
 /* Braille, unless the environment names another character set than UTF-8. */

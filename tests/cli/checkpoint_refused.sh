@@ -93,5 +93,5 @@ refused 2 "would be written for both" run chain.yaml in.raw -o new.npy --checkpo
 refused 2 "kept: already exists" run chain.yaml in.raw -o new.npy --checkpoint kept
 refused 2 "whole.npy: not a checkpoint" run chain.yaml in.raw -o new.npy --checkpoint whole.npy --resume
 refused 2 "a pipe cannot be read again" run chain.yaml - -o new.npy --checkpoint job.ckpt
-refused 2 "cannot be cut back" run chain.yaml in.raw -o - --checkpoint job.ckpt
+refused 2 "cannot be cut back" run chain.yaml in.raw -o - --output-format raw --checkpoint job.ckpt
 [ ! -e new.npy ] && [ ! -e new.npy.part ] && [ ! -e job.ckpt ] || fail "left behind: $(ls)"
