@@ -311,8 +311,8 @@ static inline weir_err count_plan(const void *settings, weiri_unit_plan *plan)
     (void)settings;
     plan->constant_bytes = sizeof(count_constants);
     weir_err err = weiri_plan_field(
-        plan, (weiri_field){
-                  .name = "frames", .kind = 'u', .bytes = 8, .by_block = true, .rows = 2});
+        plan,
+        (weiri_field){.name = "frames", .kind = 'u', .bytes = 8, .by_block = true, .rows = 2});
     return err != WEIR_OK
                ? err
                : weiri_plan_field(

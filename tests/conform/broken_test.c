@@ -11,19 +11,19 @@
 
 typedef enum fault {
     NONE,
-    WRITES_FEWER,       /* leaves out the last frame that it was to produce */
-    STATE_BY_POINTER,   /* writes state through a pointer that reset left in it */
-    POINTER_KEPT,       /* the same, through a variable of its own */
-    DEPENDS_ON_BLOCK,   /* counts channels from the block's first one */
-    DEPENDS_ON_CALL,    /* how many frames come at once shows in the output */
-    NOT_RESET,          /* reads state that reset did not write */
-    WRITES_INPUT,       /* in place, without the flag */
-    PLANS_TOO_MUCH,     /* ten times its state */
+    WRITES_FEWER,     /* leaves out the last frame that it was to produce */
+    STATE_BY_POINTER, /* writes state through a pointer that reset left in it */
+    POINTER_KEPT,     /* the same, through a variable of its own */
+    DEPENDS_ON_BLOCK, /* counts channels from the block's first one */
+    DEPENDS_ON_CALL,  /* how many frames come at once shows in the output */
+    NOT_RESET,        /* reads state that reset did not write */
+    WRITES_INPUT,     /* in place, without the flag */
+    PLANS_TOO_MUCH,   /* ten times its state */
     POINTER_IN_CONSTANTS,
     WRITES_CONSTANTS,
-    WRONG_DUE,          /* looks a frame ahead, and does not say so */
+    WRONG_DUE, /* looks a frame ahead, and does not say so */
     MISSING_UNCOUNTED,
-    MISSING_FILLED,     /* gives a number for a missing sample */
+    MISSING_FILLED, /* gives a number for a missing sample */
     FAULTS
 } fault;
 
@@ -59,16 +59,15 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
 {
     (void)settings;
     plan->constant_bytes = sizeof(constants);
-    weir_err err = weiri_plan_field(
-        plan,
-        (weiri_field){
-            .name = "before", .kind = 'f', .bytes = 8, .rows = broken == PLANS_TOO_MUCH ? 10 : 1});
-    return err != WEIR_OK ? err
-                          : weiri_plan_field(plan, (weiri_field){.name = "at",
-                                                                 .kind = 'u',
-                                                                 .bytes = 8,
-                                                                 .by_block = true,
-                                                                 .rows = 1});
+    weir_err err = weiri_plan_field(plan, (weiri_field){.name = "before",
+                                                        .kind = 'f',
+                                                        .bytes = 8,
+                                                        .rows = broken == PLANS_TOO_MUCH ? 10 : 1});
+    return err != WEIR_OK
+               ? err
+               : weiri_plan_field(
+                     plan, (weiri_field){
+                               .name = "at", .kind = 'u', .bytes = 8, .by_block = true, .rows = 1});
 }
 
 static void prepare(const void *settings, const weiri_unit_plan *plan, void *to)
@@ -161,8 +160,9 @@ static bool passes(const weir_unit_info *info, fault with, char *said, size_t si
         close(ends[1]);
         broken = with;
         alarm(120);
-        const struct CMUnitTest tests[] = {
-            {.name = "suite", .test_func = unit_keeps_promises, .initial_state = (void *)(uintptr_t)info}};
+        const struct CMUnitTest tests[] = {{.name = "suite",
+                                            .test_func = unit_keeps_promises,
+                                            .initial_state = (void *)(uintptr_t)info}};
         int failed = _cmocka_run_group_tests("broken", tests, 1, NULL, NULL);
         fflush(NULL);
         _exit(failed != 0);
