@@ -54,7 +54,8 @@ enum {
     CLI_OPT_RECORDS,
     CLI_OPT_UNIT,
     CLI_OPT_CHECKPOINT,
-    CLI_OPT_RESUME
+    CLI_OPT_RESUME,
+    CLI_OPT_SCALE
 };
 
 /* ---- say.c: lines for a person --------------------------------------------------------------- */
@@ -98,8 +99,14 @@ cli_table *cli_table_create(const char *columns);
 void cli_table_cell(cli_table *table, const char *format, ...) CLI_PRINTF(2, 3);
 /* A line across, before the next row. */
 void cli_table_rule(cli_table *table);
+/* Rows of at most so many columns of a terminal: cells of the widest columns of text break at blanks. */
+#define CLI_COLUMNS 80
+void cli_table_fit(cli_table *table, size_t columns);
 void cli_table_print(const cli_table *table, FILE *file);
 void cli_table_destroy(cli_table *table);
+/* Prints a text in lines of at most CLI_COLUMNS; from the second on they begin after `indent` blanks, and the
+ * first has been begun with as many characters. */
+void cli_put_wrapped(FILE *file, const char *text, size_t indent);
 /* Columns of a terminal that a UTF-8 text takes. */
 size_t cli_width(const char *text);
 

@@ -125,17 +125,12 @@ static void check_job(struct argp_state *state, cli_job *job)
     if (job->checkpoint_path != NULL && job->output_path == NULL)
         argp_failure(state, 2, 0, "--checkpoint needs -o OUTPUT");
     if (job->checkpoint_path != NULL && job->records.path != NULL)
-        argp_failure(state, 2, 0, "--records and --checkpoint exclude each other: records cannot be resumed");
+        argp_failure(state, 2, 0,
+                     "--records and --checkpoint exclude each other: records cannot be resumed");
     if (job->checkpoint_path != NULL && *job->checkpoint_path == '\0')
         argp_failure(state, 2, 0, "--checkpoint needs a name; found an empty one");
-    /* --format is the format of whatever has no name */
-    if (to_stdout && job->output_format == NULL) {
-        job->output_format = job->input.recording.format;
-        if (strcmp(job->input_path, "-") != 0)
-            job->input.recording.format = NULL;
-        if (job->output_format == NULL)
-            argp_failure(state, 2, 0, "-o - needs --format or --output-format");
-    }
+    if (to_stdout && job->output_format == NULL)
+        argp_failure(state, 2, 0, "-o - needs --output-format");
 }
 
 static error_t parse_run(int key, char *text, struct argp_state *state)

@@ -52,6 +52,7 @@ static void print_memory(const weir_plan *plan, FILE *file)
 {
     char text[CLI_FIGURE];
     cli_table *table = cli_table_create("part|kind|>frames|>state|>buffer|>bytes");
+    cli_table_fit(table, CLI_COLUMNS);
     for (size_t i = 0; i < plan->part_count;)
         i += add_memory(table, plan, i);
     cli_table_rule(table);
@@ -97,6 +98,7 @@ static void print_streams(const weir_plan *plan, const weir_spec *input, FILE *f
     char text[256];
     bool differs = false;
     cli_table *table = cli_table_create("unit|output frame|>rate|>lag|>delay|>settling");
+    cli_table_fit(table, CLI_COLUMNS);
     for (size_t i = 0; i < plan->part_count; i++) {
         const weir_plan_part *part = &plan->parts[i];
         if (strcmp(part->kind, "unit") != 0)

@@ -28,7 +28,7 @@ static void print_notice(void *user, const char *text)
 {
     FILE *file = user;
     fputs("  notice       ", file);
-    cli_put_clean(file, text);
+    cli_put_wrapped(file, text, strlen("  notice       "));
     putc('\n', file);
 }
 

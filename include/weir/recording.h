@@ -29,7 +29,8 @@ typedef struct weir_recording_options {
     bool one_rate;             /* of channels that differ in rate those of the first one's */
     const char *dataset;       /* hdf5: "/group/name"; NULL = behind the path, or the only one */
     const char *unit;          /* of channels for which the recording states none; NULL = not stated */
-    uint64_t reserved[4];      /* 0 */
+    double scale;              /* raw: physical value of one count; 0 = values are physical as stored */
+    uint64_t reserved[3];      /* 0 */
 } weir_recording_options;
 
 WEIR_API weir_recording_options weir_recording_options_default(void);

@@ -493,19 +493,24 @@ static uint64_t stored_frame_bytes(const weiri_reader *reader)
     return reader->channel_count * reader->inner * weiri_stored_bytes(reader->stored);
 }
 
+const weiri_scale *weiri_reader_scale(const weiri_reader *reader, uint64_t channel)
+{
+    const weiri_scale *own = reader->channels ? &reader->channels[channel].scale : NULL;
+    return own && own->denom != 0 ? own : reader->scale.denom != 0 ? &reader->scale : NULL;
+}
+
 static const weiri_scale *scale_of(const weiri_reader *reader, uint64_t channel)
 {
-    if (reader->channels == NULL || reader->channels[channel].scale.denom == 0) {
-        return NULL;
-    }
+    const weiri_scale *scale = weiri_reader_scale(reader, channel);
     /* Counts asked for: their dtype is the stored one. */
     weir_dtype dtype = reader->info.spec.dtype;
-    return dtype == WEIR_F32 || dtype == WEIR_F64 ? &reader->channels[channel].scale : NULL;
+    return dtype == WEIR_F32 || dtype == WEIR_F64 ? scale : NULL;
 }
 
 static bool scaled(const weiri_reader *reader)
 {
-    for (uint64_t i = 0; reader->channels && i < reader->channel_count; i++) {
+    uint64_t count = reader->channels ? reader->channel_count : 1;
+    for (uint64_t i = 0; i < count; i++) {
         if (scale_of(reader, i)) {
             return true;
         }

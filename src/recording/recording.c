@@ -273,11 +273,12 @@ static weir_err open_reader(weiri_reader *reader)
                          reader->path, reader->format->info.name, reader->dataset);
     }
     if (err == WEIR_OK && !reader->format->bare &&
-        (options->dtype || options->channels_in_file || options->offset_bytes)) {
-        err =
-            weiri_fail(WEIR_E_USAGE,
-                       "%s: --dtype, --channels-in-file and --offset are for raw files; this is %s",
-                       reader->path, reader->format->info.name);
+        (options->dtype || options->channels_in_file || options->offset_bytes ||
+         options->scale != 0)) {
+        err = weiri_fail(
+            WEIR_E_USAGE,
+            "%s: --dtype, --channels-in-file, --offset and --scale are for raw files; this is %s",
+            reader->path, reader->format->info.name);
     }
     if (err == WEIR_OK) {
         reader->info.format = reader->format->info.name;

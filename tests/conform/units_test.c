@@ -4,19 +4,26 @@
  */
 #include "conform/promises.h"
 
-int main(void)
+/* units_test [NAME]: all units, or the one of that name. */
+int main(int argc, char **argv)
 {
-    size_t count = weir_unit_count();
+    size_t count = weir_unit_count(), run = 0;
     struct CMUnitTest *tests = calloc(count, sizeof *tests);
     for (size_t i = 0; tests != NULL && i < count; i++) {
         const weir_unit_info *info = weir_unit_at(i);
-        tests[i] = (struct CMUnitTest){
+        if (argc > 1 && strcmp(argv[1], info->name) != 0) {
+            continue;
+        }
+        tests[run++] = (struct CMUnitTest){
             .name = info->name,
             .test_func = unit_keeps_promises,
             .initial_state = (void *)(uintptr_t)info,
         };
     }
-    int failed = tests == NULL ? 1 : _cmocka_run_group_tests("units", tests, count, NULL, NULL);
+    if (run == 0) {
+        print_error("no unit %s\n", argc > 1 ? argv[1] : "");
+    }
+    int failed = run == 0 ? 1 : _cmocka_run_group_tests("units", tests, run, NULL, NULL);
     free(tests);
     return failed;
 }

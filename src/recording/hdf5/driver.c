@@ -323,4 +323,34 @@ weir_err weiri_hdf5_reserve(weiri_hdf5 *h, uint64_t bytes)
     }
     return h->dead && h->err != WEIR_OK ? weiri_fail(h->err, "%s", h->why) : WEIR_OK;
 }
+
+/* ---- complex values -------------------------------------------------------------------------------------- */
+
+hid_t weiri_hdf5_complex(hid_t part)
+{
+    size_t bytes = H5Tget_size(part);
+    hid_t type = H5Tcreate(H5T_COMPOUND, 2 * bytes);
+    H5Tinsert(type, "r", 0, part);
+    H5Tinsert(type, "i", bytes, part);
+    return type;
+}
+
+hid_t weiri_hdf5_part(hid_t type)
+{
+    if (H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2) {
+        return H5I_INVALID_HID;
+    }
+    int r = H5Tget_member_index(type, "r"), i = H5Tget_member_index(type, "i");
+    if (r < 0 || i < 0) {
+        return H5I_INVALID_HID;
+    }
+    hid_t part = H5Tget_member_type(type, (unsigned)r);
+    hid_t other = H5Tget_member_type(type, (unsigned)i);
+    bool is = H5Tget_class(part) == H5T_FLOAT && H5Tequal(part, other) > 0;
+    H5Tclose(other);
+    if (!is) {
+        H5Tclose(part);
+    }
+    return is ? part : H5I_INVALID_HID;
+}
 #endif

@@ -67,6 +67,11 @@ weir_err weiri_hdf5_fail(weiri_hdf5 *h, weir_err err, const char *what);
 /* Allocates the next bytes of the file on disk, so that a flush cannot meet a full disk. */
 weir_err weiri_hdf5_reserve(weiri_hdf5 *h, uint64_t bytes);
 
+/* Complex values as h5py has them: a compound of two floats, r and i. Their type, of parts of that type; and the
+ * type of the parts, opened, of a type that is such a compound, else H5I_INVALID_HID. */
+hid_t weiri_hdf5_complex(hid_t part);
+hid_t weiri_hdf5_part(hid_t type);
+
 /* Writes, unless an error was met before: then nothing. WEIR_E_IO. */
 weir_err weiri_hdf5_put(weiri_hdf5 *h, haddr_t at, const void *from, size_t bytes);
 

@@ -277,22 +277,10 @@ static hid_t native(weir_dtype part)
     }
 }
 
-/* Complex values as h5py and PyTables have them: a compound of r and i. */
-static hid_t value_type(weir_dtype dtype)
-{
-    weir_dtype part = weir_dtype_part(dtype);
-    if (part == dtype) {
-        return H5Tcopy(native(dtype));
-    }
-    hid_t type = H5Tcreate(H5T_COMPOUND, weir_dtype_bytes(dtype));
-    H5Tinsert(type, "r", 0, native(part));
-    H5Tinsert(type, "i", weir_dtype_bytes(part), native(part));
-    return type;
-}
-
 static void make_types(hdf5_out *out, const weir_spec *spec)
 {
-    out->type = value_type(spec->dtype);
+    hid_t part = native(weir_dtype_part(spec->dtype));
+    out->type = weir_dtype_parts(spec->dtype) > 1 ? weiri_hdf5_complex(part) : H5Tcopy(part);
     out->span = H5Tcreate(H5T_COMPOUND, sizeof(weiri_span));
     H5Tinsert(out->span, "start_s", offsetof(weiri_span, start_s), H5T_NATIVE_DOUBLE);
     H5Tinsert(out->span, "first_row", offsetof(weiri_span, first_row), H5T_NATIVE_UINT64);
