@@ -433,9 +433,13 @@ static void check_state(const fixture *at, const test_signal *signal, const test
     }
 }
 
-/* Whether a word is an address of this process. */
+/* Whether a word is an address of this process, of its program, heap or libraries. What lies lower is a sanitizer's,
+ * and two small integers side by side. */
 static bool is_address(uint64_t word)
 {
+    if (word < UINT64_C(1) << 45) {
+        return false;
+    }
     unsigned long long from, to;
     char line[512];
     bool found = false;
