@@ -100,6 +100,9 @@ weir_err weiri_cache_default_of(weir_heap *heap, weir_cache **ret_cache)
 
 weir_err weir_cache_default(weir_cache **ret_cache)
 {
+    if (ret_cache == NULL) {
+        return weiri_null(__func__);
+    }
     return weiri_cache_default_of(NULL, ret_cache);
 }
 
