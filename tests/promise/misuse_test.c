@@ -7,6 +7,7 @@
 #include <weir/trace.h>
 #include <weir/weir.h>
 
+#include <fenv.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -404,12 +405,45 @@ static void beyond_time(void **state)
     weir_chain_destroy(chain);
 }
 
+/* S6: nor does a caller's wish for SIGFPE end a run whose missing values are written as text. */
+static void traps_in_a_run(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"csv", "npy", "raw", "wav"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "/tmp/weir_misuse_%d.%s", (int)getpid(), names[i]);
+        weir_chain *chain = chain_of("chain: [log, {as_array: {dtype: f64}}]", 0);
+        weir_source *source = NULL;
+        weir_sink *sink = NULL;
+        const weir_plan *plan = NULL;
+        weir_run_report report = {.report_size = sizeof report};
+        fenv_t before;
+        fegetenv(&before);
+        feenableexcept(FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW);
+        assert_ok(
+            weir_recording_open("synthetic:channels=4,rate=1000,seconds=1,seed=1", NULL, &source));
+        assert_ok(weir_recording_create(path, NULL, &sink));
+        assert_ok(weir_chain_plan_run(chain, source, &sink, 1, &plan));
+        assert_ok(weir_chain_run(chain, NULL, &report));
+        fesetenv(&before);
+        assert_int_equal(report.frames_out, 1000);
+        weir_sink_close(sink);
+        weir_source_close(source);
+        weir_chain_destroy(chain);
+        unlink(path);
+        strcat(path, ".json");
+        unlink(path);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nulls_of_a_chain),     cmocka_unit_test(nulls_elsewhere),
         cmocka_unit_test(pushes_into_a_source), cmocka_unit_test(from_a_sink),
         cmocka_unit_test(other_shapes),         cmocka_unit_test(beyond_time),
+        cmocka_unit_test(traps_in_a_run),
     };
     return cmocka_run_group_tests_name("promise/misuse", tests, NULL, NULL);
 }
