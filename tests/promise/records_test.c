@@ -207,7 +207,7 @@ static void pulled_and_run(void **state)
             weir_chain *chain = make(&first, NULL, NULL, &source.base, &l);
             float *rows = malloc(most * CHANNELS * sizeof *rows);
             weir_message block = {.frames = 1};
-            weir_run_report report;
+            weir_run_report report = {.report_size = sizeof report};
             assert_non_null(rows);
             if (run == 1) {
                 test_ok(weir_chain_run(chain, NULL, &report));
