@@ -91,23 +91,21 @@ static weir_err check_message(const weir_chain *chain, const weir_message *messa
  * A place beyond would be another one. */
 static weir_err check_place(const weir_chain *chain, const weir_message *message)
 {
-    bool breaks = weiri_chain_breaks(chain, message);
-    int64_t index = !breaks                                   ? chain->running->index_in
-                    : message->first_index == WEIR_INDEX_NEXT ? 0
-                                                              : message->first_index;
+    int64_t index = message->first_index == WEIR_INDEX_NEXT ? 0 : message->first_index;
     weir_err err = weiri_chain_check_count(index, message->frames);
-    if (err == WEIR_OK && breaks) {
-        int64_t shift = weiri_frames_ns(index, weiri_fraction_of(chain->plan->input.rate_hz));
-        int64_t start = weiri_ns_sum(message->segment_start_ns, shift);
-        if (start == INT64_MAX || start == INT64_MIN || shift == INT64_MAX || shift == -INT64_MAX) {
-            err = weiri_fail(
-                WEIR_E_USAGE,
-                "the message's first frame, %lld after %lld ns at %g Hz, is not within "
-                "292 years of the origin",
-                (long long)index, (long long)message->segment_start_ns, chain->plan->input.rate_hz);
-        }
+    if (err != WEIR_OK) {
+        return err;
     }
-    return err;
+    int64_t shift = weiri_frames_ns(index, weiri_fraction_of(chain->plan->input.rate_hz));
+    int64_t start = weiri_ns_sum(message->segment_start_ns, shift);
+    if (start == INT64_MAX || start == INT64_MIN || shift == INT64_MAX || shift == -INT64_MAX) {
+        return weiri_fail(WEIR_E_USAGE,
+                          "the message's first frame, %lld after %lld ns at %g Hz, is not within "
+                          "292 years of the origin",
+                          (long long)index, (long long)message->segment_start_ns,
+                          chain->plan->input.rate_hz);
+    }
+    return WEIR_OK;
 }
 
 /* So many frames come after this tile: of those that the next will have, what fits in L2 beside it. */
@@ -156,18 +154,17 @@ static weir_err push_to(weir_chain *chain, const weir_message *message, weiri_de
     if (message->frames == 0) { /* it starts nothing: it has no frame that could (S1) */
         return running->pending ? weiri_chain_drain(chain, delivery) : WEIR_OK;
     }
-    weir_err err = check_place(chain, message);
-    if (err != WEIR_OK) {
-        return err;
-    }
-    if (weiri_chain_breaks(chain, message)) {
+    bool breaks = weiri_chain_breaks(chain, message);
+    weir_err err = breaks ? check_place(chain, message)
+                          : weiri_chain_check_count(running->index_in, message->frames);
+    if (err == WEIR_OK && breaks) {
         err = weiri_chain_end_segment(chain, delivery);
         if (err != WEIR_OK || running->in_segment || delivery->got > 0) {
             return err;
         }
         weiri_chain_feed(chain, message);
     }
-    return push_tiles(chain, message, delivery);
+    return err == WEIR_OK ? push_tiles(chain, message, delivery) : err;
 }
 
 /* With the sink in the caller's mode; `finish`: no message, the segment's end. */
