@@ -51,7 +51,11 @@ enum {
     CLI_OPT_MARKDOWN,
     CLI_OPT_POLICY,
     CLI_OPT_DATASET,
-    CLI_OPT_UNIT
+    CLI_OPT_RECORDS,
+    CLI_OPT_UNIT,
+    CLI_OPT_CHECKPOINT,
+    CLI_OPT_RESUME,
+    CLI_OPT_SCALE
 };
 
 /* ---- say.c: lines for a person --------------------------------------------------------------- */
@@ -95,8 +99,14 @@ cli_table *cli_table_create(const char *columns);
 void cli_table_cell(cli_table *table, const char *format, ...) CLI_PRINTF(2, 3);
 /* A line across, before the next row. */
 void cli_table_rule(cli_table *table);
+/* Rows of at most so many columns of a terminal: cells of the widest columns of text break at blanks. */
+#define CLI_COLUMNS 80
+void cli_table_fit(cli_table *table, size_t columns);
 void cli_table_print(const cli_table *table, FILE *file);
 void cli_table_destroy(cli_table *table);
+/* Prints a text in lines of at most CLI_COLUMNS; from the second on they begin after `indent` blanks, and the
+ * first has been begun with as many characters. */
+void cli_put_wrapped(FILE *file, const char *text, size_t indent);
 /* Columns of a terminal that a UTF-8 text takes. */
 size_t cli_width(const char *text);
 
@@ -114,7 +124,8 @@ extern const struct argp cli_input_argp; /* its input: cli_input */
 /* Reads a whole number >= least, or ends the program with a line on the option. */
 uint64_t
 cli_option_count(struct argp_state *state, const char *option, const char *text, uint64_t least);
-uint64_t cli_option_bytes(struct argp_state *state, const char *option, const char *text);
+uint64_t
+cli_option_limit(struct argp_state *state, const char *option, const char *text, bool automatic);
 double cli_option_quantity(struct argp_state *state,
                            const char *option,
                            const char *text,
@@ -149,7 +160,7 @@ typedef struct cli_lengths {
     size_t at, filled;
     uint64_t line;
     uint64_t sum; /* of one pass */
-    bool failed;                  /* a line was said about it */
+    bool failed;  /* a line was said about it */
     char buffer[4096];
 } cli_lengths;
 /* Opens it and goes through it once: 0, or the exit status after a line was said. */
@@ -184,6 +195,36 @@ int cli_write_check(const char *path, bool force);
 int cli_write_begin(cli_write *out, const char *path, bool force);
 /* Gives the file its name, or removes it where it is not to be kept or could not be written. Again: nothing. */
 int cli_write_end(cli_write *out, bool keep);
+/* Closes it and leaves the part as it is; returns its name (of cli_alloc). */
+char *cli_write_leave(cli_write *out);
+
+/* ---- records.c: --records ---------------------------------------------------------------------------------- */
+
+typedef struct cli_record_file {
+    char *path; /* after cli_records_end that is not complete: what is left, PATH.part */
+    int node;
+    bool npy, failed;
+    uint64_t count; /* records in it */
+    cli_write out;
+} cli_record_file;
+typedef struct cli_records {
+    const char *path; /* as the user gave it; NULL = not */
+    size_t count;
+    cli_record_file *files;
+    double flushed;
+} cli_records;
+/* Which files there will be: one a unit with records. 0, or 2 after a line was printed. */
+int cli_records_name(cli_records *records, const weir_chain *chain);
+void cli_records_list(const cli_records *records, cli_files *files);
+/* Creates them, and has the chain write to them. */
+int cli_records_begin(cli_records *records, weir_chain *chain, bool force);
+/* Once a second. */
+void cli_records_flush(cli_records *records);
+/* The one that could not be written, or NULL. */
+const char *cli_records_failed(const cli_records *records);
+/* Closes them; complete: they get their names, else they stay as parts, those with records. Again: nothing. */
+int cli_records_end(cli_records *records, bool complete);
+void cli_records_free(cli_records *records);
 
 /* ---- job.c: a chain, a recording and outputs, opened and planned ------------------------------------- */
 
@@ -193,10 +234,13 @@ typedef struct cli_job {
     weir_chain_options chain_options;
     const char *output_format;
     const char *report_path;
-    const char *trace_path; /* a cache's allocations and frees are recorded there; NULL = not */
+    const char *trace_path;    /* a cache's allocations and frees are recorded there; NULL = not */
     weir_cache *untiled_cache; /* the cache that is recorded; NULL = the chain's */
     cli_write trace;
+    cli_records records;
     bool force, quiet, json, planning; /* planning: nothing will be written */
+    const char *checkpoint_path;       /* NULL = none */
+    bool resume;
     cli_lengths *lengths;
     weir_chain *chain;
     weir_source *source;
@@ -211,6 +255,10 @@ extern const struct argp run_argp, plan_argp; /* their input: cli_job */
 cli_job *cli_job_create(void);
 /* Chain, recording, sinks, plan: 0, or the exit status after a line was said. */
 int cli_job_open(cli_job *job);
+
+/* After planning without -o: plans again, as with `-o path`; nothing is written. The plan's bytes, or 0 where that
+ * format does not suit. job->plan is then the new one. */
+uint64_t cli_job_plan_output(cli_job *job, const char *path);
 /* Closes the outputs of a run that did not end: output_files are then what is kept of them, NAME.part or NULL. */
 void cli_job_stop(cli_job *job);
 void cli_job_destroy(cli_job *job);

@@ -30,6 +30,42 @@ static void write_units(FILE *file)
         fprintf(file, ".TP\n\\fB%s\\fR\n%s\n", weir_unit_at(i)->name, weir_unit_at(i)->summary);
 }
 
+/* What a chain file may hold besides settings of units. */
+static void write_chain_file(FILE *file)
+{
+    static const struct {
+        const char *key, *text;
+    } keys[] = {
+        {"chain",
+         "list of units, first to last: a name (abs), or a name with settings (butterworth: "
+         "{order: 4, "
+         "cutoff: 30 Hz}). Required. A file that is only such a list is a chain file too."},
+        {"memory_limit",
+         "most memory that a run may hold: bytes, 64 MiB, none. Default: none, the plan itself is "
+         "the limit."},
+        {"cache_limit",
+         "most unused memory kept for reuse: bytes, 64 MiB, none, auto. Default: 512 MiB."},
+        {"tile", "frames that are processed at once: a whole number, or auto (the default)."},
+        {"threads", "a whole number, 1 to 64. Default: 1."},
+        {"gap_tolerance", "largest deviation of timestamps that is not a gap. Default: 1 ms."},
+        {"split", "in the list, a map of names to lists: each branch gets the stream, and is an "
+                  "output of its "
+                  "own unless a later unit joins them (add: {inputs: [a, b]})."},
+        {"on_gap",
+         "of every unit with state: reset (its state is that of a first frame) or hold."}};
+    fputs(".SH CHAIN FILE\nA YAML file. Options of the command take precedence over its keys, its "
+          "keys over the "
+          "environment. Frequencies, times and bytes are numbers in Hz, s and bytes, or have a "
+          "physical unit.\n",
+          file);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        fprintf(file, ".TP\n\\fB%s\\fR\n%s\n", keys[i].key, keys[i].text);
+    fputs(".PP\nExample:\n.PP\n.nf\nmemory_limit: 64 MiB\nchain:\n  \\- butterworth: {order: 4, "
+          "cuton: 8 Hz, "
+          "cutoff: 13 Hz}\n  \\- abs\n.fi\n",
+          file);
+}
+
 static void write_errors(FILE *file)
 {
     fputs(".SH EXIT STATUS\n", file);
@@ -67,6 +103,7 @@ static int write_man(const char *folder)
         free(shown);
     }
     cli_docs = NULL;
+    write_chain_file(file);
     write_units(file);
     write_formats(file);
     write_errors(file);
@@ -103,8 +140,13 @@ static int write_pages(const char *folder)
 
 int docs_command(int argc, char **argv)
 {
+    const char *usage = "usage: weir docs FOLDER: writes weir.1 and units/NAME.md there";
+    if (argc == 2 && (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0)) {
+        puts(usage);
+        return cli_finish(0);
+    }
     if (argc != 2 || argv[1][0] == '-')
-        return cli_fail(2, "usage: weir docs FOLDER: writes weir.1 and units/NAME.md there");
+        return cli_fail(2, "%s", usage);
     int status = write_man(argv[1]);
     return status == 0 ? write_pages(argv[1]) : status;
 }

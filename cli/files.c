@@ -186,6 +186,14 @@ int cli_write_begin(cli_write *out, const char *path, bool force)
     return status;
 }
 
+char *cli_write_leave(cli_write *out)
+{
+    char *target = out->target;
+    fclose(out->file);
+    *out = (cli_write){0};
+    return target;
+}
+
 int cli_write_end(cli_write *out, bool keep)
 {
     if (out->target == NULL)

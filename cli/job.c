@@ -27,11 +27,19 @@ static const struct argp_option chain_options[] = {
     {"tile", CLI_OPT_TILE, "FRAMES|auto", 0, "frames that go through the chain together", 1},
     {"fuse", CLI_OPT_FUSE, "on|off", 0,
      "whether neighbours go through a tile together; the result is the same", 1},
+    {"checkpoint", CLI_OPT_CHECKPOINT, "FILE", 0,
+     "file from which a stopped run can continue; written each second, removed at the end", 1},
     {"json", CLI_OPT_JSON, 0, 0, "figures as JSON on standard output", 1},
     {0}};
 
 static const struct argp_option run_options[] = {
     {"report", CLI_OPT_REPORT, "FILE.html", 0, "write a page with plan and figures", 1},
+    {"resume", CLI_OPT_RESUME, 0, 0,
+     "continue from the file of --checkpoint; start from the beginning where there is none yet", 1},
+    {"records", CLI_OPT_RECORDS, "FILE.csv|FILE.npy", 0,
+     "write the events that units find (threshold_crossing): time, segment, frame, channel, kind, "
+     "amplitude",
+     1},
     {"quiet", 'q', 0, 0, "no plan, no progress, no summary", 1},
     {0}};
 
@@ -70,12 +78,10 @@ static error_t parse_chain(int key, char *text, struct argp_state *state)
         job->force = true;
         return 0;
     case CLI_OPT_MEMORY:
-        job->chain_options.memory_limit = cli_option_bytes(state, "--memory-limit", text);
+        job->chain_options.memory_limit = cli_option_limit(state, "--memory-limit", text, false);
         return 0;
     case CLI_OPT_CACHE:
-        job->chain_options.cache_limit = strcasecmp(text, "auto") == 0
-                                             ? WEIR_LIMIT_AUTO
-                                             : cli_option_bytes(state, "--cache-limit", text);
+        job->chain_options.cache_limit = cli_option_limit(state, "--cache-limit", text, true);
         return 0;
     case CLI_OPT_POLICY:
         job->chain_options.policy = text;
@@ -88,6 +94,10 @@ static error_t parse_chain(int key, char *text, struct argp_state *state)
         return 0;
     case CLI_OPT_FUSE:
         job->chain_options.fuse = read_switch(state, "--fuse", text);
+        return 0;
+    case CLI_OPT_CHECKPOINT:
+        job->checkpoint_path = text;
+        job->chain_options.checkpoints = true;
         return 0;
     case CLI_OPT_JSON:
         job->json = true;
@@ -110,14 +120,17 @@ static void check_job(struct argp_state *state, cli_job *job)
         argp_failure(state, 2, 0, "chain and recording cannot both come from standard input");
     if (to_stdout && job->json && !job->planning)
         argp_failure(state, 2, 0, "--json and -o - would both write to standard output");
-    /* --format is the format of whatever has no name */
-    if (to_stdout && job->output_format == NULL) {
-        job->output_format = job->input.recording.format;
-        if (strcmp(job->input_path, "-") != 0)
-            job->input.recording.format = NULL;
-        if (job->output_format == NULL)
-            argp_failure(state, 2, 0, "-o - needs --format or --output-format");
-    }
+    if (job->resume && job->checkpoint_path == NULL)
+        argp_failure(state, 2, 0, "--resume needs --checkpoint FILE");
+    if (job->checkpoint_path != NULL && job->output_path == NULL)
+        argp_failure(state, 2, 0, "--checkpoint needs -o OUTPUT");
+    if (job->checkpoint_path != NULL && job->records.path != NULL)
+        argp_failure(state, 2, 0,
+                     "--records and --checkpoint exclude each other: records cannot be resumed");
+    if (job->checkpoint_path != NULL && *job->checkpoint_path == '\0')
+        argp_failure(state, 2, 0, "--checkpoint needs a name; found an empty one");
+    if (to_stdout && job->output_format == NULL)
+        argp_failure(state, 2, 0, "-o - needs --output-format");
 }
 
 static error_t parse_run(int key, char *text, struct argp_state *state)
@@ -130,6 +143,12 @@ static error_t parse_run(int key, char *text, struct argp_state *state)
         return 0;
     case CLI_OPT_REPORT:
         job->report_path = text;
+        return 0;
+    case CLI_OPT_RESUME:
+        job->resume = true;
+        return 0;
+    case CLI_OPT_RECORDS:
+        job->records.path = text;
         return 0;
     case 'q':
         job->quiet = true;
@@ -160,8 +179,9 @@ const struct argp run_argp = {
     "Exit status: 0 done, 1 our own fault, 2 usage, 3 bad chain, 4 bad recording, 5 does not fit, "
     "6 refused by a limit while running, 7 input or output failed, 130 interrupted. An output is "
     "written to NAME.part and gets its name when it is complete; after Ctrl-C it stays NAME.part, "
-    "whole as "
-    "far as it goes.",
+    "whole as far as it goes. With --checkpoint FILE a stopped run (Ctrl-C, crash, kill -9, power "
+    "cut) continues "
+    "by the same command with --resume; the finished output equals that of an uninterrupted run.",
     children,
     0,
     0};
@@ -199,6 +219,7 @@ void cli_job_destroy(cli_job *job)
     weir_chain_destroy(job->chain);
     weir_cache_destroy(job->untiled_cache);
     (void)cli_write_end(&job->trace, false); /* of a run that failed */
+    cli_records_free(&job->records);
     cli_lengths_close(job->lengths);
     free(job->lengths);
     free(job);
@@ -206,6 +227,7 @@ void cli_job_destroy(cli_job *job)
 
 void cli_job_stop(cli_job *job)
 {
+    (void)cli_records_end(&job->records, false);
     for (size_t i = 0; i < job->output_count; i++) {
         weir_sink_close(job->sinks[i]); /* a part in which nothing is goes with that */
         job->sinks[i] = NULL;
@@ -254,6 +276,9 @@ static int check_files(const cli_job *job)
         cli_files_write(&files, job->report_path, "--report");
     if (job->trace_path != NULL)
         cli_files_write(&files, job->trace_path, "-o");
+    if (job->checkpoint_path != NULL)
+        cli_files_write(&files, job->checkpoint_path, "--checkpoint");
+    cli_records_list(&job->records, &files);
     int status = cli_files_check(&files);
     if (status == 0 && job->report_path != NULL)
         status = cli_write_check(job->report_path, job->force);
@@ -279,11 +304,17 @@ static int open_sinks(cli_job *job)
     options.cache = weir_chain_cache(job->chain);
     options.format = job->output_format;
     options.force = job->force || job->planning;
+    options.resume = job->resume;
     for (size_t i = 0; i < job->output_count; i++)
         job->output_files[i] = output_file(job, i);
     int status = check_files(job);
     if (status != 0)
         return status;
+    if (job->checkpoint_path != NULL && !job->resume && !job->planning &&
+        access(job->checkpoint_path, F_OK) == 0)
+        return cli_fail(
+            2, "%s: already exists: use --resume to go on from it, or remove it to start anew",
+            job->checkpoint_path);
     for (size_t i = 0; i < job->output_count; i++) {
         err = weir_recording_create(job->output_files[i], &options, &job->sinks[i]);
         if (err != WEIR_OK)
@@ -312,6 +343,9 @@ int cli_job_open(cli_job *job)
     weir_err err = weir_config_load(job->chain_path, &job->chain_options, &job->chain);
     if (err != WEIR_OK)
         return cli_fail_weir(err);
+    status = cli_records_name(&job->records, job->chain);
+    if (status != 0)
+        return status;
     if (job->trace_path != NULL) { /* from the first take on; its bytes are in the plan */
         status = check_files(job);
         if (status == 0)
@@ -333,5 +367,21 @@ int cli_job_open(cli_job *job)
     if (status != 0)
         return status;
     err = weir_chain_plan_run(job->chain, job->source, job->sinks, job->output_count, &job->plan);
-    return err == WEIR_OK ? 0 : cli_fail_weir(err);
+    if (err != WEIR_OK)
+        return cli_fail_weir(err);
+    return job->plan->fits ? cli_records_begin(&job->records, job->chain, job->force) : 0;
+}
+
+uint64_t cli_job_plan_output(cli_job *job, const char *path)
+{
+    weir_output_options options = weir_output_options_default();
+    options.cache = weir_chain_cache(job->chain);
+    options.force = true;
+    weir_err err = WEIR_OK;
+    for (size_t i = 0; err == WEIR_OK && i < job->output_count; i++)
+        err = weir_recording_create(path, &options, &job->sinks[i]);
+    if (err == WEIR_OK)
+        err =
+            weir_chain_plan_run(job->chain, job->source, job->sinks, job->output_count, &job->plan);
+    return err == WEIR_OK ? job->plan->total_bytes : 0;
 }

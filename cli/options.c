@@ -25,14 +25,13 @@ double cli_option_quantity(struct argp_state *state,
     return value;
 }
 
-uint64_t cli_option_bytes(struct argp_state *state, const char *option, const char *text)
+uint64_t
+cli_option_limit(struct argp_state *state, const char *option, const char *text, bool automatic)
 {
-    uint64_t bytes = 0;
-    if (strcmp(text, "none") == 0)
-        return WEIR_NO_LIMIT;
-    if (weir_bytes_parse(text, &bytes) != WEIR_OK)
+    uint64_t limit = 0;
+    if (weir_limit_parse(text, automatic, &limit) != WEIR_OK)
         argp_failure(state, 2, 0, "%s: %s", option, weir_err_detail());
-    return bytes;
+    return limit;
 }
 
 uint64_t
@@ -58,6 +57,8 @@ static const struct argp_option options[] = {
      "raw: u8 i8 u16 i16 i24 u32 i32 u64 i64 f16 f32 f64 c64 c128, with > for big endian", 2},
     {"channels-in-file", CLI_OPT_CHANNELS_IN_FILE, "N", 0, "raw: interleaved channels", 2},
     {"offset", CLI_OPT_OFFSET, "BYTES", 0, "raw: where the first sample is", 2},
+    {"scale", CLI_OPT_SCALE, "NUMBER", 0, "raw: physical value of one count: 0.195 (and --unit uV)",
+     2},
     {"channels", CLI_OPT_CHANNELS, "LIST", 0,
      "take these: numbers from 0, ranges, labels: 0-63,70,Fp1", 2},
     {"exclude", CLI_OPT_EXCLUDE, "LIST", 0, "leave these out", 2},
@@ -95,6 +96,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case CLI_OPT_OFFSET:
         if (weir_bytes_parse(text, &recording->offset_bytes) != WEIR_OK)
             argp_failure(state, 2, 0, "--offset: %s", weir_err_detail());
+        break;
+    case CLI_OPT_SCALE:
+        recording->scale = cli_option_quantity(state, "--scale", text, WEIR_PLAIN, -INFINITY);
+        if (recording->scale == 0)
+            argp_failure(state, 2, 0, "--scale: found 0, which would make every value 0");
         break;
     case CLI_OPT_CHANNELS:
         recording->channels = text;
@@ -179,6 +185,11 @@ int cli_parse(const struct argp *argp, int argc, char **argv, void *input)
         put_options(argp);
         return 0;
     }
+    /* argp's letter for help is -?; -h is what most programs take. */
+    static char help[] = "--help";
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "-h") == 0)
+            argv[i] = help;
     argp_err_exit_status = 2;
     error_t failed = argp_parse(argp, argc, argv, 0, NULL, input);
     return failed == 0 ? -1 : cli_fail(1, "options: %s", strerror(failed));

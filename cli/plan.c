@@ -52,6 +52,7 @@ static void print_memory(const weir_plan *plan, FILE *file)
 {
     char text[CLI_FIGURE];
     cli_table *table = cli_table_create("part|kind|>frames|>state|>buffer|>bytes");
+    cli_table_fit(table, CLI_COLUMNS);
     for (size_t i = 0; i < plan->part_count;)
         i += add_memory(table, plan, i);
     cli_table_rule(table);
@@ -97,6 +98,7 @@ static void print_streams(const weir_plan *plan, const weir_spec *input, FILE *f
     char text[256];
     bool differs = false;
     cli_table *table = cli_table_create("unit|output frame|>rate|>lag|>delay|>settling");
+    cli_table_fit(table, CLI_COLUMNS);
     for (size_t i = 0; i < plan->part_count; i++) {
         const weir_plan_part *part = &plan->parts[i];
         if (strcmp(part->kind, "unit") != 0)
@@ -209,6 +211,29 @@ int cli_plan_refuse(const cli_job *job)
         (unsigned long long)job->plan->memory_limit_bytes);
 }
 
+/* Without -o there is no writer in the plan; a run that writes needs one. */
+static int print_all(cli_job *job)
+{
+    const bool alone = job->output_path == NULL && job->plan->fits;
+    const uint64_t without = job->plan->total_bytes;
+    json_t *json = job->json ? cli_plan_json(job) : NULL;
+    if (!job->json)
+        cli_plan_print(job, stdout);
+    const uint64_t with = alone ? cli_job_plan_output(job, "FILE.npy") : 0;
+    if (job->json) {
+        json_object_set_new(json, "total_bytes_with_output",
+                            with > 0 ? cli_json_count(with) : json_null());
+        return cli_json_print(json, 0);
+    }
+    if (with > 0) {
+        char total[CLI_FIGURE], more[CLI_FIGURE];
+        printf("with -o FILE.npy: %s more for the writer, total %s%s\n",
+               cli_bytes(with - without, more, sizeof more), cli_bytes(with, total, sizeof total),
+               job->plan->fits ? "" : ": does not fit");
+    }
+    return 0;
+}
+
 int plan_command(int argc, char **argv)
 {
     cli_job *job = cli_job_create();
@@ -220,13 +245,11 @@ int plan_command(int argc, char **argv)
         goto done;
     if (status != 0)
         goto done;
-    if (job->json)
-        status = cli_json_print(cli_plan_json(job), 0);
-    else
-        cli_plan_print(job, stdout);
+    const bool fits = job->plan->fits;
+    status = print_all(job);
     if (status == 0)
         status = cli_finish(0);
-    if (status == 0 && !job->plan->fits)
+    if (status == 0 && !fits)
         status = cli_plan_refuse(job);
 done:
     cli_job_destroy(job);

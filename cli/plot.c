@@ -76,6 +76,20 @@ static void reader_fini(reader *r)
     *r = (reader){0};
 }
 
+/* Of arrays with more than two dimensions --channels selects values of a frame, here: formats select channels. */
+static weir_err open_selected(const char *path, weir_recording_options *options, weir_source **ret)
+{
+    const char *channels = options->channels;
+    options->channels = NULL;
+    weir_err err = weir_recording_open(path, options, ret);
+    options->channels = channels;
+    if (err != WEIR_OK || channels == NULL || weir_source_info_get(*ret)->spec.dim_count > 2)
+        return err;
+    weir_source_close(*ret);
+    *ret = NULL;
+    return weir_recording_open(path, options, ret);
+}
+
 static weir_err reader_init(reader *r, const char *path, const arguments *a)
 {
     *r = (reader){0};
@@ -85,7 +99,7 @@ static weir_err reader_init(reader *r, const char *path, const arguments *a)
     weir_err err = weir_cache_default(&cache);
     options.cache = cache;
     if (err == WEIR_OK)
-        err = weir_recording_open(path, &options, &r->source);
+        err = open_selected(path, &options, &r->source);
     if (err == WEIR_OK) {
         r->info = weir_source_info_get(r->source);
         tile = (TILE_FRAMES * weir_spec_frame_bytes(&r->info->spec) + 63) / 64 * 64;
@@ -187,6 +201,42 @@ static void panel_name(plot_panel *panel, const char *path, const reader *r, uin
     }
 }
 
+/* "0-3,8": whether the number is in the list. False in *ret_good: it is not such a list. */
+static bool list_has(const char *list, uint64_t number, bool *ret_good)
+{
+    bool found = false;
+    for (const char *at = list; *ret_good; at++) {
+        char *end;
+        uint64_t first = strtoull(at, &end, 10), last = first;
+        *ret_good = *at >= '0' && *at <= '9';
+        if (*ret_good && *end == '-') {
+            at = end + 1;
+            last = strtoull(at, &end, 10);
+            *ret_good = *at >= '0' && *at <= '9';
+        }
+        found |= number >= first && number <= last;
+        at = end;
+        if (*at == '\0')
+            return *ret_good && found;
+        *ret_good &= *at == ',';
+    }
+    return false;
+}
+
+static void add_notes(plot *p, const char *path, const weir_source_info *info)
+{
+    for (size_t i = 0; i < info->annotation_count; i++) {
+        if (p->note_count == PLOT_NOTES) {
+            fprintf(stderr, "weir: %s: the first %zu of %llu annotations are drawn\n", path, i,
+                    (unsigned long long)(info->annotation_count + info->annotations_left_out));
+            return;
+        }
+        plot_note *note = &p->notes[p->note_count++];
+        note->time_s = (double)info->annotations[i].onset_ns * 1e-9;
+        snprintf(note->text, sizeof(note->text), "%s", info->annotations[i].text);
+    }
+}
+
 /* First reading: how far the file reaches; adds a panel a channel while there is room. */
 static weir_err extent(plot *p, const char *path, const arguments *a, size_t *ret_panels)
 {
@@ -196,18 +246,45 @@ static weir_err extent(plot *p, const char *path, const arguments *a, size_t *re
         return err;
     const weir_spec *spec = &r.info->spec;
     uint64_t columns = weir_spec_columns(spec);
-    size_t added = 0;
-    for (; added < columns && p->panel_count < PLOT_PANELS; added++) {
+    size_t added = 0, note_first = p->note_count;
+    uint64_t selected = 0;
+    const char *list = spec->dim_count > 2 ? a->input.recording.channels : NULL;
+    bool good = true;
+    add_notes(p, path, r.info);
+    for (uint64_t column = 0; column < columns && good; column++) {
+        if (list != NULL && !list_has(list, column, &good))
+            continue;
+        selected++;
+        if (p->panel_count == PLOT_PANELS)
+            continue;
+        added++;
         plot_panel *panel = cli_alloc(1, sizeof(*panel));
         panel->low = INFINITY;
         panel->high = -INFINITY;
-        panel_name(panel, path, &r, added);
+        panel->column = column;
+        panel->note_first = note_first;
+        panel->note_count = p->note_count - note_first;
+        panel_name(panel, path, &r, column);
         p->panels[p->panel_count++] = panel;
     }
-    if (added < columns)
+    if (!good || selected == 0) {
+        reader_fini(&r);
+        exit(cli_fail(
+            2,
+            "%s: --channels %s: of an array with more than two dimensions numbers 0 to %llu "
+            "and ranges of them, as 0-3,8, select values of a frame",
+            path, list != NULL ? list : "", (unsigned long long)columns - 1));
+    }
+    if (added < selected && spec->dim_count > 2)
         fprintf(stderr,
-                "weir: %s: the first %llu of %llu channels are drawn; choose with --channels\n",
-                path, (unsigned long long)added, (unsigned long long)columns);
+                "weir: %s: the first %zu of %llu values of a frame are drawn; choose with "
+                "--channels, by numbers "
+                "from 0 to %llu\n",
+                path, added, (unsigned long long)selected, (unsigned long long)columns - 1);
+    else if (added < selected)
+        fprintf(stderr,
+                "weir: %s: the first %zu of %llu channels are drawn; choose with --channels\n",
+                path, added, (unsigned long long)selected);
     for (;;) {
         weir_message block;
         double start;
@@ -265,8 +342,10 @@ static weir_err gather(plot *p, const char *path, const arguments *a, size_t fir
         for (size_t c = 0; c < count; c++) {
             gap[c] |= block.segment != segment;
             for (size_t i = 0; i < block.frames; i++)
-                panel_add(p, p->panels[first + c], start + (double)i / spec->rate_hz,
-                          value_at(spec->dtype, block.data, i * columns + c), &gap[c]);
+                panel_add(
+                    p, p->panels[first + c], start + (double)i / spec->rate_hz,
+                    value_at(spec->dtype, block.data, i * columns + p->panels[first + c]->column),
+                    &gap[c]);
         }
         segment = block.segment;
     }
@@ -289,6 +368,14 @@ static int write_svg(const plot *p, const char *path, bool force)
 /* The picture is none of the files that are drawn, and can be written. */
 static int check_files(const arguments *a)
 {
+    const char *name = strrchr(a->output, '/');
+    const char *dot = strrchr(name != NULL ? name : a->output, '.');
+    if (dot != NULL && strcasecmp(dot, ".svg") != 0)
+        return cli_fail(2,
+                        "-o %s: plots are written as SVG only; name it %.*s.svg (browsers show "
+                        "SVG; rsvg-convert "
+                        "or inkscape make PNG of it)",
+                        a->output, (int)(dot - a->output), a->output);
     cli_files files = {0};
     for (size_t i = 0; i < a->file_count; i++)
         cli_files_recording(&files, a->files[i]);
@@ -382,7 +469,7 @@ int plot_command(int argc, char **argv)
             return cli_fail(2, "plot reads its input twice, which standard input cannot do");
     if (a.output != NULL && (status = check_files(&a)) != 0)
         return status;
-    plot p = {0};
+    static plot p; /* some 40 KiB */
     weir_err err = collect(&p, &a);
     if (err == WEIR_OK) {
         plot_terminal(&p, stdout, unicode());

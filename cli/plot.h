@@ -12,6 +12,7 @@
 #define PLOT_COLUMNS 1024 /* of a picture; a multiple of the terminal's dots */
 #define PLOT_PANELS  8
 #define PLOT_TEXT    160
+#define PLOT_NOTES   200
 
 /* What fell into one column of the picture: nothing is left out, however many samples there are. */
 typedef struct plot_column {
@@ -26,14 +27,24 @@ typedef struct plot_panel {
     char title[PLOT_TEXT]; /* "Fp1" */
     char from[PLOT_TEXT];  /* "test_subsecond.edf, 128 Hz" */
     char unit[32];
-    double low, high; /* of all good samples; low > high where there is none */
+    uint64_t column;               /* of a frame of its file */
+    size_t note_first, note_count; /* its file's annotations, among the plot's */
+    double low, high;              /* of all good samples; low > high where there is none */
     plot_column columns[PLOT_COLUMNS];
 } plot_panel;
+
+/* An annotation of a recording. */
+typedef struct plot_note {
+    double time_s;
+    char text[PLOT_TEXT];
+} plot_note;
 
 typedef struct plot {
     double start_s, end_s; /* of the common time axis */
     size_t panel_count;
     plot_panel *panels[PLOT_PANELS];
+    size_t note_count;
+    plot_note notes[PLOT_NOTES];
 } plot;
 
 /* Ticks at round numbers within low..high: start and step; as many as `about`, roughly. */

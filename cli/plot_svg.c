@@ -151,6 +151,47 @@ void plot_svg_rule(FILE *file, double x1, double y1, double x2, double y2, const
     fputs("\"/>\n", file);
 }
 
+/* Where samples are missing, or between segments. */
+static void put_gaps(FILE *file, const frame *f, const plot_panel *panel)
+{
+    size_t before = PLOT_COLUMNS;
+    for (size_t i = next_full(panel, 0); i < PLOT_COLUMNS; i = next_full(panel, i + 1)) {
+        if (panel->columns[i].broken && before < PLOT_COLUMNS) {
+            double from = column_x(f, &panel->columns[before]);
+            double width = fmax(column_x(f, &panel->columns[i]) - from, 1);
+            fputs("<rect class=\"gap\" fill=\"#e2e8f0\" x=\"", file);
+            put(file, from);
+            fputs("\" y=\"", file);
+            put(file, f->top);
+            fputs("\" width=\"", file);
+            put(file, width);
+            fprintf(file, "\" height=\"%d\"/>\n", HEIGHT);
+        }
+        before = i;
+    }
+}
+
+/* A line each; its text beside it where there is room, and as a tooltip. */
+static void put_notes(FILE *file, const frame *f, const plot_panel *panel)
+{
+    double free_from = LEFT;
+    for (size_t i = 0; i < panel->note_count; i++) {
+        const plot_note *note = &f->p->notes[panel->note_first + i];
+        if (note->time_s < f->p->start_s || note->time_s > f->p->end_s)
+            continue;
+        double x = x_of(f, note->time_s), width = 6.5 * (double)strlen(note->text) + 8;
+        fputs("<g class=\"note\" font-size=\"10\" fill=\"#b83280\"><title>", file);
+        plot_svg_text(file, note->text);
+        fputs("</title>\n", file);
+        plot_svg_rule(file, x, f->top, x, f->top + HEIGHT, "#d53f8c");
+        if (x >= free_from && x + width <= LEFT + PLOT_COLUMNS + RIGHT) {
+            plot_svg_label(file, x + 3, f->top + 10, "start", note->text);
+            free_from = x + width;
+        }
+        fputs("</g>\n", file);
+    }
+}
+
 static void put_panel(FILE *file, const frame *f, const plot_panel *panel, const char *colour)
 {
     char text[48];
@@ -167,12 +208,14 @@ static void put_panel(FILE *file, const frame *f, const plot_panel *panel, const
         double x = x_of(f, start + i * step);
         plot_svg_rule(file, x, f->top, x, f->top + HEIGHT, "#f0f2f5");
     }
+    put_gaps(file, f, panel);
     bool dense = false;
     for (size_t i = 0; i < PLOT_COLUMNS; i++)
         dense |= panel->columns[i].count > 1;
     if (dense)
         put_band(file, f, panel, colour);
     put_line(file, f, panel, colour);
+    put_notes(file, f, panel);
     plot_svg_rule(file, LEFT, f->top, LEFT, f->top + HEIGHT, "#9aa5b1");
     plot_svg_rule(file, LEFT, f->top + HEIGHT, LEFT + PLOT_COLUMNS, f->top + HEIGHT, "#9aa5b1");
 

@@ -81,6 +81,7 @@ write_line(const weir_progress *state, double part, const char *real, char *line
     weir_cache_stats stats = {.stats_size = sizeof stats};
     weir_cache_stats_read(state->cache, &stats);
     double done_s = cli_seconds(state->frames_in, state->rate_hz);
+    double now_s = cli_seconds(state->frames_in - state->resumed_frames, state->rate_hz);
     double all_s = cli_seconds(state->frames_total, state->rate_hz);
     bool limited = state->memory_limit_bytes != WEIR_NO_LIMIT;
     uint64_t bound = limited ? state->memory_limit_bytes : state->plan_bytes;
@@ -90,11 +91,11 @@ write_line(const weir_progress *state, double part, const char *real, char *line
                  cli_duration(all_s, all, sizeof all));
     else
         snprintf(head, sizeof head, "%s", done);
-    if (part > 0)
+    if (part > 0 && now_s > 0)
         snprintf(tail, sizeof tail, "  %s left",
-                 cli_duration(round(state->seconds * (1 - part) / part), left, sizeof left));
+                 cli_duration(round(state->seconds * (all_s - done_s) / now_s), left, sizeof left));
     snprintf(line, size, "%s  %s%s  held %s / %s%s", head,
-             cli_times(state->seconds > 0 ? done_s / state->seconds : 0, times, sizeof times), real,
+             cli_times(state->seconds > 0 ? now_s / state->seconds : 0, times, sizeof times), real,
              cli_bytes(stats.held_bytes, held, sizeof held), cli_bytes(bound, limit, sizeof limit),
              tail);
 }

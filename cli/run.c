@@ -6,10 +6,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct run_state {
+    const cli_job *job;
+    bool told; /* where it goes on */
     cli_progress progress;
     cli_lengths *lengths;
+    cli_records *records;
 } run_state;
 
 static weir_err next_message(void *user, uint64_t *ret_frames)
@@ -21,21 +25,35 @@ static weir_err next_message(void *user, uint64_t *ret_frames)
 static bool step(void *user, const weir_progress *progress)
 {
     run_state *state = user;
+    if (!state->told && !state->job->quiet && !state->job->json && progress->resumed_frames > 0) {
+        char frame[CLI_FIGURE], time[CLI_FIGURE];
+        fprintf(stderr, "weir: resumed after frame %s, at %s\n",
+                cli_count(progress->resumed_frames, frame, sizeof frame),
+                cli_duration(cli_seconds(progress->resumed_frames, progress->rate_hz), time,
+                             sizeof time));
+    }
+    state->told = true;
+    cli_records_flush(state->records);
     return cli_progress_step(&state->progress, progress);
 }
 
-/* After an error what was written stays as NAME.part: the one line names it too. */
-static int fail_run(cli_job *job, weir_err err, uint64_t frames)
+/* After an error what was written stays as NAME.part: the one line names it too. Of a run that was to go on and did
+ * not there is nothing new to tell. */
+static int fail_run(cli_job *job, weir_err err, const weir_run_report *report)
 {
-    const char *detail = weir_err_detail();
+    const char *records = cli_records_failed(&job->records);
+    char *failed = records != NULL ? cli_text("%s: cannot be written", records) : NULL;
+    const char *detail = failed != NULL ? failed : weir_err_detail();
     detail = *detail != '\0' ? detail : weir_err_text(err);
+    uint64_t frames = report->frames_in;
+    bool refused = job->resume && frames == report->resumed_frames;
     char count[CLI_FIGURE];
-    char *what = frames > 0 ? cli_text("%s; stopped after frame %s of the input", detail,
-                                       cli_count(frames, count, sizeof count))
-                            : cli_text("%s", detail);
+    char *what = frames > 0 && !refused ? cli_text("%s; stopped after frame %s of the input",
+                                                   detail, cli_count(frames, count, sizeof count))
+                                        : cli_text("%s", detail);
     cli_job_stop(job);
     bool first = true;
-    for (size_t i = 0; i < job->output_count; i++) {
+    for (size_t i = 0; i < job->output_count && !refused; i++) {
         if (job->output_files[i] == NULL)
             continue;
         char *more = cli_text("%s%s%s", what, first ? "; kept as far as it goes: " : ", ",
@@ -44,6 +62,21 @@ static int fail_run(cli_job *job, weir_err err, uint64_t frames)
         what = more;
         first = false;
     }
+    for (size_t i = 0; i < job->records.count; i++) {
+        if (job->records.files[i].count == 0)
+            continue;
+        char *more = cli_text("%s%s%s", what, first ? "; kept as far as it goes: " : ", ",
+                              job->records.files[i].path);
+        free(what);
+        what = more;
+        first = false;
+    }
+    if (!first && job->checkpoint_path != NULL && access(job->checkpoint_path, F_OK) == 0) {
+        char *more = cli_text("%s; the same command with --resume continues", what);
+        free(what);
+        what = more;
+    }
+    free(failed);
     int status = weir_err_exit_status(err);
     if (job->lengths == NULL || !job->lengths->failed)
         cli_fail(status, "%s", what);
@@ -77,18 +110,23 @@ static int run(cli_job *job)
             cli_plan_print(job, stderr);
         return cli_plan_refuse(job);
     }
-    if (job->output_path == NULL && !job->quiet && !job->json)
+    if (job->output_path == NULL && job->records.path == NULL && !job->quiet && !job->json)
         fputs("weir: no -o OUTPUT: the result is computed and measured, not written\n", stderr);
     if (!job->quiet && !job->json) {
         cli_plan_print(job, stderr);
         putc('\n', stderr);
     }
-    run_state state = {.lengths = job->lengths};
+    if (job->resume && access(job->checkpoint_path, F_OK) != 0 && !job->quiet && !job->json)
+        fprintf(stderr, "weir: %s: no checkpoint yet; starting from the beginning\n",
+                job->checkpoint_path);
+    run_state state = {.job = job, .lengths = job->lengths, .records = &job->records};
     weir_run_options options = {.options_size = sizeof options,
                                 .message_frames = job->input.message_frames,
                                 .next_message = job->lengths != NULL ? next_message : NULL,
                                 .progress = step,
-                                .user = &state};
+                                .user = &state,
+                                .checkpoint = job->checkpoint_path,
+                                .resume = job->resume};
     cli_result result = {.report = {.report_size = sizeof(weir_run_report)},
                          .stats = {.stats_size = sizeof(weir_cache_stats)}};
     weir_cache_stats_read(weir_chain_cache(job->chain), &result.stats);
@@ -101,10 +139,13 @@ static int run(cli_job *job)
     result.err = weir_chain_run(job->chain, &options, &result.report);
     cli_progress_end(&state.progress);
     if (result.err != WEIR_OK && result.err != WEIR_E_INTERRUPTED)
-        return fail_run(job, result.err, result.report.frames_in);
+        return fail_run(job, result.err, &result.report);
     weir_cache_stats_read(weir_chain_cache(job->chain), &result.stats);
     if (result.err == WEIR_E_INTERRUPTED)
         cli_job_stop(job);
+    int status = result.err == WEIR_OK ? cli_records_end(&job->records, true) : 0;
+    if (status != 0)
+        return status;
     return say(job, &result);
 }
 

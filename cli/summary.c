@@ -28,7 +28,7 @@ static void print_notice(void *user, const char *text)
 {
     FILE *file = user;
     fputs("  notice       ", file);
-    cli_put_clean(file, text);
+    cli_put_wrapped(file, text, strlen("  notice       "));
     putc('\n', file);
 }
 
@@ -97,13 +97,17 @@ void cli_summary_print(const cli_job *job, const cli_result *result, FILE *file)
     const weir_source_info *info = weir_source_info_get(job->source);
     char a[CLI_FIGURE], b[CLI_FIGURE], c[CLI_FIGURE];
     double rate = info->spec.rate_hz;
-    fprintf(file, "%s%s%s: %s of recording in %s, %s real time\n", cli_bold(file),
-            result->err == WEIR_OK ? "done" : "interrupted", cli_plain(file),
-            cli_duration(cli_seconds(report->frames_in, rate), a, sizeof a),
-            cli_duration(report->seconds, b, sizeof b),
-            cli_times(report->x_real_time, c, sizeof c));
+    fprintf(
+        file, "%s%s%s: %s of recording in %s, %s real time\n", cli_bold(file),
+        result->err == WEIR_OK ? "done" : "interrupted", cli_plain(file),
+        cli_duration(cli_seconds(report->frames_in - report->resumed_frames, rate), a, sizeof a),
+        cli_duration(report->seconds, b, sizeof b), cli_times(report->x_real_time, c, sizeof c));
     fprintf(file, "  frames       %s in, ", cli_count(report->frames_in, a, sizeof a));
     fprintf(file, "%s out\n", cli_count(report->frames_out, a, sizeof a));
+    if (report->resumed)
+        fprintf(file, "  resumed      after frame %s, at %s\n",
+                cli_count(report->resumed_frames, a, sizeof a),
+                cli_duration(cli_seconds(report->resumed_frames, rate), b, sizeof b));
     if (result->err != WEIR_OK)
         fprintf(file, "  stopped      after frame %s of %s\n",
                 cli_count(report->frames_in, a, sizeof a), cli_count(info->frames, b, sizeof b));
@@ -123,6 +127,19 @@ void cli_summary_print(const cli_job *job, const cli_result *result, FILE *file)
             cli_put_clean(file, job->output_files[i]);
             fprintf(file, "  %s\n", cli_shape(weir_chain_output_spec(job->chain, i), a, sizeof a));
         }
+    for (size_t i = 0; i < job->records.count; i++) {
+        const cli_record_file *records = &job->records.files[i];
+        if (result->err == WEIR_OK || records->count > 0) {
+            fputs(result->err == WEIR_OK ? "  records      " : "  kept         ", file);
+            cli_put_clean(file, records->path);
+            fprintf(file, "  %s records\n", cli_count(records->count, a, sizeof a));
+        }
+    }
+    if (result->err != WEIR_OK && job->checkpoint_path != NULL) {
+        fputs("  checkpoint   ", file);
+        cli_put_clean(file, job->checkpoint_path);
+        fputs(": the same command with --resume continues\n", file);
+    }
     if (job->report_path != NULL) {
         fputs("  report       ", file);
         cli_put_clean(file, job->report_path);
@@ -172,6 +189,19 @@ static json_t *outputs_json(const cli_job *job)
     return outputs;
 }
 
+static json_t *records_json(const cli_job *job)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < job->records.count; i++) {
+        const cli_record_file *records = &job->records.files[i];
+        json_t *row = json_object();
+        json_object_set_new(row, "file", cli_json_text(records->path));
+        json_object_set_new(row, "count", cli_json_count(records->count));
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
 json_t *cli_summary_json(const cli_job *job, const cli_result *result)
 {
     const weir_run_report *report = &result->report;
@@ -182,6 +212,8 @@ json_t *cli_summary_json(const cli_job *job, const cli_result *result)
                         cli_json_text(result->err == WEIR_OK ? "done" : "interrupted"));
     json_object_set_new(json, "frames_in", cli_json_count(report->frames_in));
     json_object_set_new(json, "frames_out", cli_json_count(report->frames_out));
+    json_object_set_new(json, "resumed_frames",
+                        report->resumed ? cli_json_count(report->resumed_frames) : json_null());
     json_object_set_new(json, "seconds", cli_json_real(report->seconds));
     json_object_set_new(json, "x_real_time", cli_json_real(report->x_real_time));
     json_object_set_new(json, "plan_bytes", cli_json_count(report->plan_bytes));
@@ -205,6 +237,7 @@ json_t *cli_summary_json(const cli_job *job, const cli_result *result)
     json_object_set_new(json, "unfinished_frames", cli_json_count(report->unfinished_frames));
     json_object_set_new(json, "units", units_json(job));
     json_object_set_new(json, "outputs", outputs_json(job));
+    json_object_set_new(json, "records", records_json(job));
     json_object_set_new(json, "plan", cli_plan_json(job));
     json_object_set_new(json, "notices", notices);
     return json;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define MOST_COLUMNS 12
+#define LEAST_WIDTH  8 /* of a column that is narrowed */
 
 struct cli_table {
     char *header; /* names, each ended by a zero */
@@ -17,6 +18,7 @@ struct cli_table {
     size_t columns;
     char **cells; /* row by row; NULL at a row's start = a rule */
     size_t count, room;
+    size_t most; /* columns of a terminal that a row may take; 0 = any */
 };
 
 /* Bytes of the character at text and its code; a byte that starts none counts as one character. */
@@ -108,9 +110,49 @@ static void print_cell(FILE *file, const char *text, size_t width, bool right)
         fprintf(file, "%*s", (int)blanks, "");
 }
 
+/* Bytes of the next line of a cell of so many columns: it breaks at a blank or, where there is none, anywhere. */
+static size_t line_length(const char *text, size_t width)
+{
+    size_t length = 0, columns = 0, at_blank = 0;
+    while (text[length] != '\0') {
+        char one[5] = "";
+        uint32_t code;
+        size_t bytes = character(text + length, &code);
+        memcpy(one, text + length, bytes);
+        columns += cli_width(one);
+        if (columns > width)
+            return at_blank > 0 ? at_blank : length > 0 ? length : bytes;
+        length += bytes;
+        if (text[length] == ' ')
+            at_blank = length;
+    }
+    return length;
+}
+
+void cli_put_wrapped(FILE *file, const char *text, size_t indent)
+{
+    while (*text != '\0') {
+        size_t end = strcspn(text, "\n");
+        char *paragraph = cli_text("%.*s", (int)end, text);
+        for (const char *at = paragraph; *at != '\0';) {
+            size_t length = line_length(at, CLI_COLUMNS - indent);
+            char *line = cli_text("%.*s", (int)length, at);
+            if (at > paragraph)
+                fprintf(file, "\n%*s", (int)indent, "");
+            cli_put_clean(file, line);
+            free(line);
+            at += length + strspn(at + length, " ");
+        }
+        free(paragraph);
+        text += end;
+        for (; *text == '\n'; text++)
+            putc('\n', file);
+    }
+}
+
 /* A row without blanks at its end. */
 static void
-print_row(const cli_table *table, FILE *file, const size_t *widths, const char *const *cells)
+print_line(const cli_table *table, FILE *file, const size_t *widths, const char *const *cells)
 {
     size_t count = table->columns;
     while (count > 1 && *cells[count - 1] == '\0')
@@ -132,6 +174,52 @@ static void print_rule(FILE *file, const size_t *widths, size_t columns)
         putc('-', file);
 }
 
+/* A row in as many lines as its longest cell needs. */
+static void
+print_row(const cli_table *table, FILE *file, const size_t *widths, const char *const *cells)
+{
+    const char *rest[MOST_COLUMNS];
+    for (size_t i = 0; i < table->columns; i++)
+        rest[i] = cells[i];
+    for (bool more = true, first = true; more; first = false) {
+        char *lines[MOST_COLUMNS];
+        more = false;
+        if (!first)
+            putc('\n', file);
+        for (size_t i = 0; i < table->columns; i++) {
+            size_t length = line_length(rest[i], widths[i]);
+            lines[i] = cli_text("%.*s", (int)length, rest[i]);
+            rest[i] += length + strspn(rest[i] + length, " ");
+            more = more || *rest[i] != '\0';
+        }
+        print_line(table, file, widths, (const char *const *)lines);
+        for (size_t i = 0; i < table->columns; i++)
+            free(lines[i]);
+    }
+}
+
+/* Narrows the widest columns of text until a row fits. */
+static void fit(const cli_table *table, size_t *widths)
+{
+    size_t total = 2 * (table->columns - 1);
+    for (size_t i = 0; i < table->columns; i++)
+        total += widths[i];
+    for (; table->most > 0 && total > table->most; total--) {
+        size_t widest = 0;
+        for (size_t i = 0; i < table->columns; i++)
+            if (!table->right[i] && (table->right[widest] || widths[i] > widths[widest]))
+                widest = i;
+        if (table->right[widest] || widths[widest] <= LEAST_WIDTH)
+            return;
+        widths[widest]--;
+    }
+}
+
+void cli_table_fit(cli_table *table, size_t columns)
+{
+    table->most = columns;
+}
+
 void cli_table_print(const cli_table *table, FILE *file)
 {
     size_t widths[MOST_COLUMNS] = {0};
@@ -142,6 +230,7 @@ void cli_table_print(const cli_table *table, FILE *file)
         if (width > widths[i % table->columns])
             widths[i % table->columns] = width;
     }
+    fit(table, widths);
     fputs(cli_bold(file), file);
     print_row(table, file, widths, table->names);
     fprintf(file, "%s\n", cli_plain(file));

@@ -398,12 +398,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
         job->replay.policy = text;
         return 0;
     case CLI_OPT_CACHE:
-        job->replay.cache_limit = strcmp(text, "auto") == 0
-                                      ? WEIR_LIMIT_AUTO
-                                      : cli_option_bytes(state, "--cache-limit", text);
+        job->replay.cache_limit = cli_option_limit(state, "--cache-limit", text, true);
         return 0;
     case CLI_OPT_MEMORY:
-        job->replay.memory_limit = cli_option_bytes(state, "--memory-limit", text);
+        job->replay.memory_limit = cli_option_limit(state, "--memory-limit", text, false);
         return 0;
     case OPT_FIXED:
         job->replay.fixed = true;

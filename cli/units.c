@@ -121,6 +121,7 @@ static const char *unit_flags(const weir_unit_info *unit, char *text, size_t siz
                  {WEIR_UNIT_CHANGES_RATE, "changes the rate"},
                  {WEIR_UNIT_STATEFUL, "has state"},
                  {WEIR_UNIT_HOLDS_OVER_GAP, "holds over gaps"},
+                 {WEIR_UNIT_RECORDS, "has records"},
                  {WEIR_UNIT_COMPLEX, "takes complex values"}};
     text[0] = '\0';
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
@@ -231,31 +232,45 @@ static void print_row(cli_table *table, const weir_setting *setting)
     char range[512];
     if (setting->name == NULL || setting->type == WEIR_SETTING_IGNORED)
         return;
+    const char *physical = unit_text(setting);
+    range_text(setting, range, sizeof range);
     cli_table_cell(table, "%s", setting->name);
-    cli_table_cell(table, "%s", type_text(setting));
-    cli_table_cell(table, "%s", unit_text(setting));
     cli_table_cell(table, "%s", preset_text(setting));
-    cli_table_cell(table, "%s", range_text(setting, range, sizeof range));
-    cli_table_cell(table, "%s", setting->help != NULL ? setting->help : "");
+    cli_table_cell(table, "%s%s%s%s%s%s%s", type_text(setting), *physical != '\0' ? ", " : "",
+                   physical, *range != '\0' ? ": " : "", range, setting->help != NULL ? "; " : "",
+                   setting->help != NULL ? setting->help : "");
 }
 
 static void print_settings(const weir_unit_info *unit)
 {
     weir_setting gap = gap_setting(unit);
-    cli_table *table = cli_table_create("setting|type|unit|default|allowed|");
+    cli_table *table = cli_table_create("setting|default|what it is");
+    cli_table_fit(table, CLI_COLUMNS);
     for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++)
         print_row(table, setting);
     print_row(table, &gap);
     cli_table_print(table, stdout);
     cli_table_destroy(table);
     putchar('\n');
-    put_lines(unit, stdout, "");
+    char *lines = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&lines, &size);
+    if (memory != NULL) {
+        put_lines(unit, memory, "");
+        fclose(memory);
+        cli_put_wrapped(stdout, lines, 0);
+        free(lines);
+    }
 }
 
 static void print_unit(const weir_unit_info *unit)
 {
     char flags[128];
-    printf("%s%s%s: %s\n", cli_bold(stdout), unit->name, cli_plain(stdout), unit->summary);
+    char *title = cli_text("%s: %s\n", unit->name, unit->summary);
+    fputs(cli_bold(stdout), stdout);
+    cli_put_wrapped(stdout, title, 0);
+    fputs(cli_plain(stdout), stdout);
+    free(title);
     if (*unit_flags(unit, flags, sizeof flags) != '\0')
         printf("(%s)\n", flags);
     putchar('\n');

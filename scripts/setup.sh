@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Installs what is missing for a job, and nothing else: setup.sh build|test|format|ci. Silent and quick when
+# Installs what is missing for a job, and nothing else: setup.sh build|test|graphs|format|ci. Silent and quick when
 # nothing is missing. Root installs by apt-get, others through sudo; where neither is possible it prints
 # what to install and ends with 1.
 set -eu
@@ -31,6 +31,11 @@ build)
 test)
     has_command valgrind valgrind # tests/counts
     ;;
+graphs) # tests/graphs.sh
+    has_command python3 python3
+    has_file /usr/lib/python3/dist-packages/numpy python3-numpy
+    has_file /usr/lib/python3/dist-packages/scipy python3-scipy
+    ;;
 format)
     has_command clang-format clang-format
     ;;
@@ -40,7 +45,7 @@ ci)
         missing="$missing libclang-rt-14-dev"
     ;;
 *)
-    echo "setup.sh: no such job: $job (build, test, format, ci)" >&2
+    echo "setup.sh: no such job: $job (build, test, graphs, format, ci)" >&2
     exit 2
     ;;
 esac

@@ -4,7 +4,7 @@
 set -eu
 cd "$SOURCE"
 fail=0
-for tag in M1 M2 M3 M4 M5 M6 M7 M8 S1 S2 S3 S4 S5 S6 S7 S8 S9; do
+for tag in M1 M2 M3 M4 M5 M6 M7 M8 S1 S2 S3 S4 S5 S6 S7 S8 S9 S10; do
     row=$(grep "^| \*\*$tag\*\* |" doc/design.md) || { echo "no row for $tag"; fail=1; continue; }
     tests=$(printf '%s\n' "$row" | grep -oE '`[A-Za-z0-9_/]+_test\.c`|`tests/[A-Za-z0-9_/]+\.sh`' | tr -d '`')
     [ -n "$tests" ] || { echo "$tag: no test is named"; fail=1; }

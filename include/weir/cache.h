@@ -25,6 +25,10 @@ extern "C" {
 #define WEIR_LIMIT_AUTO (UINT64_MAX - 2)
 #define WEIR_LIMIT_OWN (UINT64_MAX - 3) /* the policy's own: mlx:cpu 32 MiB, others none */
 
+/* Reads a limit, as files, options and the environment state one: bytes ("64 MiB", as weir_bytes_parse),
+ * "none" (WEIR_NO_LIMIT) and, where `automatic`, "auto" (WEIR_LIMIT_AUTO). Capitals make no difference. */
+WEIR_API WEIR_NODISCARD weir_err weir_limit_parse(const char *text, bool automatic, uint64_t *ret_limit);
+
 typedef struct weir_cache weir_cache;
 
 /* A buffer in a user's hands. It remembers its cache, heap and real bytes. */

@@ -78,13 +78,29 @@ typedef struct weir_source_ops {
     /* Optional (NULL): `call` is called several times a second while a read waits for input; what it returns
      * other than WEIR_OK ends that read. */
     void (*idle)(weir_source *source, weir_err (*call)(void *user), void *user);
+    /* Optional (NULL: runs from it have no checkpoints): what the input is, and how it is read, as one line of
+     * text, the same in every process as long as the input has not changed. WEIR_E_USAGE: a pipe. */
+    weir_err (*identity)(weir_source *source, char *text, size_t size);
+    /* Optional (NULL: all is read again): after the start and before the first read, goes to frame number `frames`,
+     * counted from 0 over all segments, or to an earlier one: says to which; what is between is read and dropped. */
+    weir_err (*seek)(weir_source *source, uint64_t frames, uint64_t *ret_frames);
 } weir_source_ops;
 
 struct weir_source {
     const weir_source_ops *ops; /* every source starts so */
 };
 
-/* A sink's functions: all required, called from the chain's thread only, without locks. */
+/* A checkpoint that is written or read: bytes in order. */
+typedef struct weir_checkpoint weir_checkpoint;
+/* WEIR_E_IO; get: WEIR_E_USAGE where fewer are left. */
+WEIR_API WEIR_NODISCARD weir_err weir_checkpoint_put(weir_checkpoint *checkpoint,
+                                                     const void *from,
+                                                     size_t bytes);
+WEIR_API WEIR_NODISCARD weir_err weir_checkpoint_get(weir_checkpoint *checkpoint,
+                                                     void *to,
+                                                     size_t bytes);
+
+/* A sink's functions: required unless stated, called from the chain's thread only, without locks. */
 typedef struct weir_sink_ops {
     size_t ops_size; /* sizeof(weir_sink_ops) of who filled it */
     const char *name;
@@ -103,6 +119,16 @@ typedef struct weir_sink_ops {
     weir_err (*finish)(weir_sink *sink);
     /* Ends it; what was not finished stays as NAME.part. */
     void (*close)(weir_sink *sink);
+    /* The next three are optional together (NULL: the output cannot be resumed); see weir_run_options.
+     * Makes what was written so far durable, instead of flush, and puts into the checkpoint what resume needs.
+     * Before the start too: nothing is written then. `last`: nothing follows but finish. WEIR_E_IO; WEIR_E_USAGE:
+     * a pipe. */
+    weir_err (*position)(weir_sink *sink, weir_checkpoint *checkpoint, bool last);
+    /* The checkpoint with the last position is durable. */
+    weir_err (*commit)(weir_sink *sink);
+    /* Before the start: the output goes on from the position, all that follows it is removed. WEIR_E_USAGE names
+     * what does not fit: another output, or one that has less than the position states. */
+    weir_err (*resume)(weir_sink *sink, weir_checkpoint *checkpoint);
 } weir_sink_ops;
 
 struct weir_sink {
@@ -133,6 +159,7 @@ typedef struct weir_chain_options {
     const char *name;         /* of the chain's file, for messages; NULL = none */
     bool fuse;                /* true: neighbours go through a tile together; false: one by one. The
                                  same bits */
+    bool checkpoints;         /* a run may write them: their memory is planned */
     uint64_t reserved[4];     /* 0 */
 } weir_chain_options;
 
@@ -196,7 +223,8 @@ typedef struct weir_plan_part {
     size_t part_size;         /* set by the library: bytes from one part to the next */
     const char *name;         /* "2 butterworth" */
     const char *kind;         /* "unit" "edge" "spare" "scratch" "tile" "reader" "writer" "threads"
-                                 "charges" "records" (of the cache) "events" (of weir_chain_on_records) */
+                                 "charges" "records" (of the cache) "record port" (of a unit: weir_chain_on_records)
+                                 "checkpoint" */
     uint64_t bytes;
     uint64_t capacity_frames; /* of an edge or tile; else 0 */
     const weir_spec *spec;    /* what it holds or outputs; NULL = none */
@@ -287,8 +315,8 @@ WEIR_API WEIR_NODISCARD weir_err weir_chain_finish(weir_chain *chain, weir_sink_
  * *ret_block says what came (0 frames: nothing yet). Where capacity is less than what is due (see
  * weir_chain_due), or a new segment begins behind the first frames that came out, part of the message is left:
  * weir_chain_consumed says how much was consumed; call again with the rest. Where rows were filled, more may be
- * due of frames consumed already: a message of 0 frames takes that too. An error of a function of
- * weir_chain_on_records is returned by the next call where frames have come already. */
+ * due of frames consumed already: a message of 0 frames takes that too.
+ * An error of a function of weir_chain_on_records is returned by the next call where frames have come already. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_push_into(weir_chain *chain,
                                                       const weir_message *message,
                                                       void *rows,
@@ -333,6 +361,7 @@ WEIR_API void weir_chain_on_event(weir_chain *chain, weir_event_fn call, void *u
 /* Events that a unit found, borrowed for the call. All of them are of one segment. The time of a record is
  * segment_start_ns + spec->dims[0].start + index / spec->rate_hz. */
 typedef struct weir_record_batch {
+    size_t batch_size; /* set by the library */
     const weir_record *records;
     size_t count;           /* 1 or more */
     const weir_spec *spec;  /* of the unit's input: rate, labels and physical units of its channels */
@@ -390,6 +419,7 @@ typedef struct weir_progress {
     double rate_hz;
     uint64_t plan_bytes, memory_limit_bytes;
     weir_cache *cache;                /* for its statistics */
+    uint64_t resumed_frames;          /* of frames_in: of the runs before, see weir_run_options */
 } weir_progress;
 
 typedef struct weir_run_options {
@@ -397,9 +427,15 @@ typedef struct weir_run_options {
     uint64_t message_frames; /* cut of the input; 0 = by tiles */
     /* The length of the next message, 0 allowed; instead of message_frames. NULL = none. */
     weir_err (*next_message)(void *user, uint64_t *ret_frames);
-    /* Called after each tile; false interrupts. NULL = none. */
+    /* Called after each tile; may change live settings; false interrupts. NULL = none. */
     bool (*progress)(void *user, const weir_progress *progress);
     void *user;
+    /* Path of a checkpoint, or NULL = none: written with each flush and when the run is interrupted, removed when
+     * the run has finished. A file that is there already is an error, unless `resume` is set: then the run goes
+     * on from it, and from the beginning where there is none. Needs weir_chain_options.checkpoints, and of the
+     * sinks that they were made to be resumed (weir_output_options.resume). */
+    const char *checkpoint;
+    bool resume;
     uint64_t reserved[4]; /* 0 */
 } weir_run_options;
 
@@ -420,11 +456,15 @@ typedef struct weir_run_report {
     uint64_t messages;
     uint64_t missing_samples;   /* at the chain's input (S5) */
     uint64_t unfinished_frames; /* what did not fill a bin or window, over all units (S9) */
+    bool resumed;               /* it went on from a checkpoint; counts are those of all its runs, but seconds
+                                   and messages */
+    uint64_t resumed_frames;    /* of frames_in: of the runs before */
 } weir_run_report;
 
 /* Runs a planned chain from source to sinks: start, read, push, flush each second, finish. After
  * WEIR_E_INTERRUPTED the outputs are flushed and stay NAME.part. *ret_report is written in every case but one:
- * WEIR_E_USAGE where its size is not set. */
+ * WEIR_E_USAGE where its size is not set.
+ * With a checkpoint, WEIR_E_USAGE names what differs: input, chain, settings, outputs, version or SIMD level. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_run(weir_chain *chain,
                                                 const weir_run_options *options,
                                                 weir_run_report *ret_report);

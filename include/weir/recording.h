@@ -29,7 +29,8 @@ typedef struct weir_recording_options {
     bool one_rate;             /* of channels that differ in rate those of the first one's */
     const char *dataset;       /* hdf5: "/group/name"; NULL = behind the path, or the only one */
     const char *unit;          /* of channels for which the recording states none; NULL = not stated */
-    uint64_t reserved[4];      /* 0 */
+    double scale;              /* raw: physical value of one count; 0 = values are physical as stored */
+    uint64_t reserved[3];      /* 0 */
 } weir_recording_options;
 
 WEIR_API weir_recording_options weir_recording_options_default(void);
@@ -46,6 +47,8 @@ typedef struct weir_output_options {
     weir_cache *cache;    /* as above */
     const char *format;   /* NULL = by the name */
     bool force;           /* replace an existing file */
+    bool resume;          /* PATH.part may be there: a run with a checkpoint goes on with it. What is there
+                             without a checkpoint is refused at the start */
     uint64_t reserved[4]; /* 0 */
 } weir_output_options;
 

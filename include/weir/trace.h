@@ -140,7 +140,7 @@ typedef struct weir_tune_report {
 
 /* The curve of hit rate against cache_limit, and the smallest limit that reaches `hit_rate` of all takes, or
  * where none does that share of what can be hit. "Smallest": at this limit a replay reaches it, one byte
- * below it does not. `policy` NULL = the trace's. What it is exactly: src/cache/distance.h, tune.c. */
+ * below it does not. `policy` NULL = the trace's. What it is exactly: src/trace/distance.h, tune.c. */
 WEIR_API WEIR_NODISCARD weir_err weir_trace_tune(weir_trace *trace,
                                                  const char *policy,
                                                  double hit_rate,

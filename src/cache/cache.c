@@ -8,8 +8,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include <weir/trace.h>
-
 static const weiri_policy_ops *const policies[] = {
 #define X(name) &weiri_policy_##name,
 #include "cache/policies.def"
@@ -148,7 +146,7 @@ static weir_err find_book_heap(weir_heap *heap, weir_heap **ret_heap)
 /* Lock held, or not yet shared: there is no tuner yet then. */
 static void set_limit(weir_cache *cache, uint64_t cache_limit, uint64_t own_limit)
 {
-    cache->automatic = cache_limit == WEIR_LIMIT_AUTO && cache->tuner != NULL;
+    cache->automatic = cache_limit == WEIR_LIMIT_AUTO && cache->watchers[WEIRI_WATCH_TUNER] != NULL;
     if (cache_limit == WEIR_LIMIT_AUTO) {
         cache_limit = cache->auto_limit != 0 ? cache->auto_limit : WEIRI_AUTO_START;
     } else if (cache_limit == WEIR_LIMIT_OWN) {
@@ -183,8 +181,8 @@ static void end(weir_cache *cache)
     if (cache->policy->ops->fini != NULL) {
         cache->policy->ops->fini(cache->policy);
     }
-    if (cache->tuner != NULL) {
-        book_heap->ops->free(book_heap, cache->tuner, WEIRI_TUNER_BYTES);
+    if (cache->watchers[WEIRI_WATCH_TUNER] != NULL) {
+        book_heap->ops->free(book_heap, cache->watchers[WEIRI_WATCH_TUNER], WEIRI_TUNER_BYTES);
     }
     weiri_slab *slab = cache->records.slabs;
     while (slab != NULL) {
@@ -213,8 +211,7 @@ static weir_err tuner_make(weir_cache *cache)
     if (err != WEIR_OK) {
         return err;
     }
-    weiri_tuner_init(memory, cache->policy);
-    cache->tuner = memory;
+    cache->watchers[WEIRI_WATCH_TUNER] = weiri_tuner_init(memory, cache->policy);
     cache->watched = cache->automatic = true;
     cache->watch_book = charged;
     cache->book += charged;
@@ -293,7 +290,7 @@ void weir_cache_destroy(weir_cache *cache)
     if (cache == NULL) {
         return;
     }
-    weir_err lost = weir_trace_stop(cache); /* who wants to know stops it before */
+    weir_err lost = weiri_watch_stop(cache); /* a program that needs the error stops it itself */
     (void)lost;
     weiri_lock_take(&cache->lock);
     cache->watched = false;

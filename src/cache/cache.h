@@ -27,7 +27,7 @@ struct weir_cache {
     uint64_t live_peak;
     uint64_t hits;
     uint64_t cache_limit, memory_limit;
-    bool watched; /* recorder or tuner is there */
+    bool watched; /* there is a watcher */
     bool growing; /* a thread is in the policy's grow() */
     bool closing; /* destroyed: what comes back goes to the heap */
     bool closed;  /* ends with its last buffer */
@@ -40,13 +40,12 @@ struct weir_cache {
     uint64_t misses, evictions, evicted_bytes, refusals, heap_failures;
     weiri_records records;
 
-    weiri_recorder *recorder; /* a trace is written */
-    weiri_tuner *tuner;       /* cache_limit was asked to be `auto` */
-    bool tracing;             /* a trace is started, written or stopped */
-    bool automatic;           /* the tuner's choice counts: nobody has set a limit since */
-    uint64_t auto_limit;      /* it; 0 = none yet */
-    uint64_t traced;          /* takes that were numbered so far */
-    uint64_t watch_book;      /* bytes of both, a part of book */
+    weiri_watcher *watchers[WEIRI_WATCHERS]; /* a trace is written; cache_limit was once `auto` */
+    bool tracing;                            /* a trace is started, written or stopped */
+    bool automatic;      /* the tuner's choice counts: nobody has set a limit since */
+    uint64_t auto_limit; /* it; 0 = none yet */
+    uint64_t traced;     /* takes that were numbered so far */
+    uint64_t watch_book; /* bytes of both, a part of book */
 };
 
 /* M2, the one inequality: what is held and what is asked fit the limit. WEIR_NO_LIMIT holds everything
@@ -88,8 +87,8 @@ void weiri_cache_peaks(weir_cache *cache);
  * it. UINT64_MAX where it cannot be had. */
 uint64_t weiri_cache_cost(weir_cache *cache, size_t bytes);
 
-/* Reads a limit from the environment, "none" being WEIR_NO_LIMIT; leaves *limit as it is where the variable
- * is not set. WEIR_E_USAGE names the variable. */
-weir_err weiri_limit_environment(const char *name, uint64_t *limit);
+/* As weir_limit_parse, from the environment; leaves *limit as it is where the variable is not set. WEIR_E_USAGE
+ * names the variable. */
+weir_err weiri_limit_environment(const char *name, bool automatic, uint64_t *limit);
 
 #endif

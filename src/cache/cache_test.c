@@ -225,9 +225,27 @@ static void the_check_finds_what_is_wrong(void **state)
     witness_end(&w);
 }
 
+static void limits_are_read(void **state)
+{
+    (void)state;
+    uint64_t limit = 7;
+    assert_int_equal(weir_limit_parse("64 MiB", false, &limit), WEIR_OK);
+    assert_true(limit == 64 << 20);
+    assert_int_equal(weir_limit_parse("None", false, &limit), WEIR_OK);
+    assert_true(limit == WEIR_NO_LIMIT);
+    assert_int_equal(weir_limit_parse("AUTO", true, &limit), WEIR_OK);
+    assert_true(limit == WEIR_LIMIT_AUTO);
+    limit = 7;
+    assert_int_equal(weir_limit_parse("auto", false, &limit), WEIR_E_USAGE);
+    assert_int_equal(weir_limit_parse("", true, &limit), WEIR_E_USAGE);
+    assert_int_equal(weir_limit_parse(NULL, true, &limit), WEIR_E_USAGE);
+    assert_true(limit == 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limits_are_read),
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(a_heap_without_pages),
         cmocka_unit_test(policies_have_names),

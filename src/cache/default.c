@@ -22,23 +22,29 @@ static struct slot {
     uint64_t preset; /* the cache was made with */
 } slots[WEIRI_DEFAULTS];
 
-weir_err weiri_limit_environment(const char *name, uint64_t *limit)
+weir_err weir_limit_parse(const char *text, bool automatic, uint64_t *ret_limit)
+{
+    uint64_t limit = WEIR_NO_LIMIT;
+    if (text != NULL && automatic && weiri_equal_blind(text, "auto")) {
+        limit = WEIR_LIMIT_AUTO;
+    } else if (text == NULL || !weiri_equal_blind(text, "none")) {
+        weir_err err = weir_bytes_parse(text, &limit);
+        if (err != WEIR_OK) {
+            return err;
+        }
+    }
+    *ret_limit = limit;
+    return WEIR_OK;
+}
+
+weir_err weiri_limit_environment(const char *name, bool automatic, uint64_t *limit)
 {
     const char *text = getenv(name);
     if (text == NULL || text[0] == '\0') {
         return WEIR_OK;
     }
-    if (weiri_equal_blind(text, "none")) {
-        *limit = WEIR_NO_LIMIT;
-        return WEIR_OK;
-    }
-    uint64_t bytes = 0;
-    weir_err err = weir_bytes_parse(text, &bytes);
-    if (err != WEIR_OK) {
-        return weiri_fail_prefix(WEIR_E_USAGE, "environment, %s: ", name);
-    }
-    *limit = bytes;
-    return WEIR_OK;
+    weir_err err = weir_limit_parse(text, automatic, limit);
+    return err == WEIR_OK ? WEIR_OK : weiri_fail_prefix(err, "environment: %s: ", name);
 }
 
 /* Under the lock. */
@@ -52,15 +58,9 @@ static weir_err make(struct slot *at)
     options.cache_limit = DEFAULT_CACHE_LIMIT;
     /* Conversions come and go in any size: see weir/cache.h. */
     options.policy = (at->heap->ops->flags & WEIR_HEAP_PAGES) != 0 ? "pages" : "fit";
-    const char *text = getenv("WEIR_CACHE_LIMIT");
-    weir_err err = WEIR_OK;
-    if (text != NULL && weiri_equal_blind(text, "auto")) {
-        options.cache_limit = WEIR_LIMIT_AUTO;
-    } else {
-        err = weiri_limit_environment("WEIR_CACHE_LIMIT", &options.cache_limit);
-    }
+    weir_err err = weiri_limit_environment("WEIR_CACHE_LIMIT", true, &options.cache_limit);
     if (err == WEIR_OK) {
-        err = weiri_limit_environment("WEIR_MEMORY_LIMIT", &options.memory_limit);
+        err = weiri_limit_environment("WEIR_MEMORY_LIMIT", false, &options.memory_limit);
     }
     at->preset = options.cache_limit;
     return err == WEIR_OK ? weir_cache_create(&options, &at->cache) : err;

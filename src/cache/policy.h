@@ -136,7 +136,7 @@ typedef struct weiri_policy_ops {
      * For live it may say UINT64_MAX: charges of live records are to be summed. */
     weir_err (*check)(weiri_policy *policy, uint64_t *ret_live, uint64_t *ret_idle);
     /* No lock, pure. The largest charge of an idle buffer that a request charged so much may be served
-     * by; for models of reuse (distance.h). Optional: NULL = idle bytes have no shape, any will do. */
+     * by; for models of reuse (trace/distance.h). Optional: NULL = idle bytes have no shape, any will do. */
     uint64_t (*serves)(const weiri_policy *policy, uint64_t charged);
     uint64_t own_limit; /* cache_limit where WEIR_LIMIT_OWN is asked for; 0 = none */
 } weiri_policy_ops;

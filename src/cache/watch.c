@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * watch.c: hands a cache's takes and gives to what watches it.
+ * watch.c: reports a cache's allocations and frees to what watches it.
  */
 #include "cache/watch.h"
 
@@ -8,36 +8,43 @@
 
 void weiri_watch_take(weir_cache *cache, weiri_record *record, size_t asked)
 {
-    if (cache->recorder != NULL) {
-        weiri_recorder_take(cache->recorder, record, asked);
-    }
-    uint64_t limit = 0;
-    if (cache->tuner != NULL) {
-        /* Where sizes matter, that of the request, not of what happened to serve it. */
-        uint64_t charged = cache->policy->ops->serves != NULL
-                               ? cache->policy->ops->size(cache->policy, asked)
-                               : record->buffer.charged;
-        if (weiri_tuner_take(cache->tuner, charged, cache->hits, &limit) && cache->automatic) {
-            cache->auto_limit = limit;
-            cache->cache_limit = cache->policy->cache_limit = limit;
-            weiri_watch_mark(cache, WEIRI_MARK_CACHE_LIMIT, limit);
+    for (size_t i = 0; i < WEIRI_WATCHERS; i++) {
+        weiri_watcher *watcher = cache->watchers[i];
+        if (watcher != NULL) {
+            watcher->ops->take(watcher, cache, record, asked);
         }
     }
 }
 
 void weiri_watch_give(weir_cache *cache, weiri_record *record)
 {
-    if (cache->recorder != NULL) {
-        weiri_recorder_give(cache->recorder, record);
-    }
-    if (cache->tuner != NULL) {
-        weiri_tuner_give(cache->tuner, record->buffer.charged);
+    for (size_t i = 0; i < WEIRI_WATCHERS; i++) {
+        weiri_watcher *watcher = cache->watchers[i];
+        if (watcher != NULL) {
+            watcher->ops->give(watcher, record);
+        }
     }
 }
 
 void weiri_watch_mark(weir_cache *cache, weiri_mark mark, uint64_t value)
 {
-    if (cache->recorder != NULL) {
-        weiri_recorder_mark(cache->recorder, mark, value);
+    for (size_t i = 0; i < WEIRI_WATCHERS; i++) {
+        weiri_watcher *watcher = cache->watchers[i];
+        if (watcher != NULL && watcher->ops->mark != NULL) {
+            watcher->ops->mark(watcher, mark, value);
+        }
     }
+}
+
+weir_err weiri_watch_stop(weir_cache *cache)
+{
+    weir_err err = WEIR_OK;
+    for (size_t i = 0; i < WEIRI_WATCHERS; i++) {
+        const weiri_watcher *watcher = cache->watchers[i];
+        if (watcher != NULL && watcher->ops->stop != NULL) {
+            weir_err stopped = watcher->ops->stop(cache);
+            err = err == WEIR_OK ? stopped : err;
+        }
+    }
+    return err;
 }

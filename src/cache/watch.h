@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * watch.h: what may look at a cache's takes and gives: a trace that is being recorded, and the model that
- * chooses the limit where cache_limit is `auto`. A cache without either pays one test of `watched`.
- * All calls under the cache's lock unless said otherwise.
+ * watch.h: what may watch a cache's allocations and frees: a trace that is being recorded, and the model
+ * that chooses the limit where cache_limit is `auto`. Both are in src/trace, above this module, and are
+ * called through a table of functions. A cache without either pays one test of `watched`.
  */
 #ifndef WEIRI_WATCH_H
 #define WEIRI_WATCH_H
 
 #include "cache/records.h"
-
-typedef struct weiri_recorder weiri_recorder;
-typedef struct weiri_tuner weiri_tuner;
 
 typedef enum weiri_mark {
     WEIRI_MARK_END,
@@ -21,19 +18,30 @@ typedef enum weiri_mark {
     WEIRI_MARK_UNCHARGE
 } weiri_mark;
 
-/* A take that was served, after it is counted. May change cache_limit (auto). */
+/* Its first field is its table. All under the cache's lock unless stated otherwise. */
+typedef struct weiri_watcher weiri_watcher;
+typedef struct weiri_watcher_ops {
+    /* A request that was served, after it is counted. May change cache_limit (auto). */
+    void (*take)(weiri_watcher *watcher, weir_cache *cache, weiri_record *record, size_t asked);
+    /* A buffer that is freed, before anything else. */
+    void (*give)(weiri_watcher *watcher, const weiri_record *record);
+    void (*mark)(weiri_watcher *watcher, weiri_mark mark, uint64_t value); /* NULL = ignored */
+    weir_err (*stop)(weir_cache *cache); /* no lock; before the cache ends. NULL = nothing to do */
+} weiri_watcher_ops;
+
+struct weiri_watcher {
+    const weiri_watcher_ops *ops;
+};
+
+enum { WEIRI_WATCH_RECORDER, WEIRI_WATCH_TUNER, WEIRI_WATCHERS };
+
 void weiri_watch_take(weir_cache *cache, weiri_record *record, size_t asked);
-/* A buffer that is given back, before anything else. */
 void weiri_watch_give(weir_cache *cache, weiri_record *record);
 void weiri_watch_mark(weir_cache *cache, weiri_mark mark, uint64_t value);
+/* No lock: the caller is the only user. Returns the first error. */
+weir_err weiri_watch_stop(weir_cache *cache);
 
-/* ---- trace.c ------------------------------------------------------------------------------- */
-
-void weiri_recorder_take(weiri_recorder *recorder, weiri_record *record, uint64_t asked);
-void weiri_recorder_give(weiri_recorder *recorder, const weiri_record *record);
-void weiri_recorder_mark(weiri_recorder *recorder, weiri_mark mark, uint64_t value);
-
-/* ---- auto.c -------------------------------------------------------------------------------- */
+/* ---- the model of cache_limit: auto (src/trace/auto.c) -------------------------------------- */
 
 /* What the model takes, all told. Stated, whatever the cache does. */
 #define WEIRI_TUNER_BYTES ((size_t)96 << 10)
@@ -42,10 +50,8 @@ void weiri_recorder_mark(weiri_recorder *recorder, weiri_mark mark, uint64_t val
 #define WEIRI_AUTO_START (UINT64_C(512) << 20)
 
 struct weiri_policy;
-/* In memory of WEIRI_TUNER_BYTES, which becomes the tuner. */
-void weiri_tuner_init(weiri_tuner *tuner, const struct weiri_policy *policy);
-/* A take that was charged so much; `hits` of the cache so far. True: it has chosen, *ret_limit. */
-bool weiri_tuner_take(weiri_tuner *tuner, uint64_t charged, uint64_t hits, uint64_t *ret_limit);
-void weiri_tuner_give(weiri_tuner *tuner, uint64_t charged);
+/* In memory of WEIRI_TUNER_BYTES, which becomes the watcher. Like the policies of policies.def it is known
+ * here by name only. */
+weiri_watcher *weiri_tuner_init(void *memory, const struct weiri_policy *policy);
 
 #endif

@@ -4,6 +4,7 @@
  * is in plan.c.
  */
 #include "chain/chain.h"
+#include "cache/cache.h"
 #include "chain/options.h"
 
 #include <math.h>
@@ -41,34 +42,23 @@ weir_err weiri_chain_options_read(const weir_chain_options *given, weir_chain_op
 }
 
 /* M8: what was not stated comes from the environment, then from the default. */
-static weir_err limit_resolve(uint64_t *limit, const char *variable, uint64_t preset)
+static weir_err limits_resolve(weir_chain_options *options)
 {
-    if (*limit != WEIR_UNSET) {
-        return WEIR_OK;
+    weir_err err = WEIR_OK;
+    if (options->memory_limit == WEIR_UNSET) {
+        options->memory_limit = WEIR_NO_LIMIT;
+        err = weiri_limit_environment("WEIR_MEMORY_LIMIT", false, &options->memory_limit);
     }
-    *limit = preset;
-    const char *text = getenv(variable);
-    if (text == NULL || text[0] == '\0') {
-        return WEIR_OK;
+    if (err == WEIR_OK && options->cache_limit == WEIR_UNSET) {
+        options->cache_limit = DEFAULT_CACHE_LIMIT;
+        err = weiri_limit_environment("WEIR_CACHE_LIMIT", true, &options->cache_limit);
     }
-    if (weiri_equal_blind(text, "none")) {
-        *limit = WEIR_NO_LIMIT;
-        return WEIR_OK;
-    }
-    if (preset == DEFAULT_CACHE_LIMIT && weiri_equal_blind(text, "auto")) {
-        *limit = WEIR_LIMIT_AUTO;
-        return WEIR_OK;
-    }
-    weir_err err = weir_bytes_parse(text, limit);
-    return err == WEIR_OK ? WEIR_OK : weiri_fail_prefix(err, "environment: %s: ", variable);
+    return err;
 }
 
 static weir_err options_resolve(weir_chain_options *options)
 {
-    weir_err err = limit_resolve(&options->memory_limit, "WEIR_MEMORY_LIMIT", WEIR_NO_LIMIT);
-    if (err == WEIR_OK) {
-        err = limit_resolve(&options->cache_limit, "WEIR_CACHE_LIMIT", DEFAULT_CACHE_LIMIT);
-    }
+    weir_err err = limits_resolve(options);
     if (err != WEIR_OK) {
         return err;
     }

@@ -22,7 +22,8 @@
  *   live.c     settings while running
  *   records.c  events that units found: merged, in order, to who takes them
  *   state.c    state saved and restored
- *   run.c      source -> chain -> sinks, progress, checkpoints
+ *   run.c      source -> chain -> sinks, progress
+ *   checkpoint.c  the file from which a run goes on
  *   ends.c     what sources and sinks must be
  *   untiled.c  what would be allocated without tiles
  */
@@ -130,6 +131,7 @@ typedef struct weiri_group {
     int lends;     /* the group after it that is in place, or -1 */
     bool feeds_join;
     size_t capacity; /* frames */
+    uint64_t lead;   /* of them, what may wait for another branch between two tiles */
     uint64_t edge_at;
 } weiri_group;
 
@@ -180,6 +182,7 @@ typedef struct weiri_plan {
     uint64_t work_at, work_bytes;    /* scratch: of all threads; of one */
     uint64_t strip1_at, scratch_at;  /* in it: the second buffer between steps, a unit's own */
     uint64_t pool_at;
+    uint64_t checkpoint_at, checkpoint_bytes; /* of a saved state, where there are checkpoints */
     uint64_t batch_at;
     size_t batch_room; /* records; 0: there are none */
 } weiri_plan;
@@ -225,12 +228,14 @@ typedef struct weiri_running {
     weir_message held; /* pull, run: read, and waiting for the segment before it to end */
     bool holding, source_ended;
     bool busy;           /* a call is under way */
+    bool at_rest;        /* though busy: between two tiles of a run, in its progress */
     bool in_segment;     /* a frame has come */
     weiri_mode callers_mode; /* while busy (S6) */
     bool after_segment;      /* there was one before, since the start or a reset; it ended then: */
     int64_t segment_end_ns;
     size_t source_notices; /* that the source had when it was looked at last */
     bool announced;      /* the conversion's process-wide limit was set (M8) */
+    bool start_failed;   /* a file could not be started: those that could still use the buffer */
     uint64_t segment_in; /* number that the input gave */
     int64_t index_in;    /* expected next */
     uint64_t segment;    /* number counted here */
@@ -299,8 +304,12 @@ void *weiri_plan_get(weir_chain *chain, uint64_t count, size_t size);
 /* start.c */
 /* Makes chain->running, without its buffer, in the plan's memory. */
 weir_err weiri_running_create(weir_chain *chain, weiri_plan *plan);
-/* Allocates the one buffer and makes everything ready. WEIR_E_PLAN, WEIR_E_NOMEM, errors of source, sinks. */
+/* Allocates the one buffer and makes everything ready: memory, constants and threads; then the files.
+ * WEIR_E_PLAN, WEIR_E_NOMEM; errors of source, sinks. */
 weir_err weiri_chain_start(weir_chain *chain);
+weir_err weiri_chain_start_units(weir_chain *chain);
+weir_err weiri_chain_start_source(weir_chain *chain);
+weir_err weiri_chain_start_sinks(weir_chain *chain);
 /* Frees plan and buffer. */
 void weiri_chain_unplan(weir_chain *chain);
 static inline unsigned char *weiri_chain_memory(const weir_chain *chain, uint64_t at)
@@ -322,6 +331,12 @@ void weiri_group_call(weir_chain *chain, int group, weiri_call *call);
 void weiri_step_reset(weir_chain *chain, int step, bool hold);
 #define WEIRI_GROUP_STEPS 32 /* of a group at most */
 
+/* state.c */
+uint64_t weiri_hash(uint64_t so_far, const void *data, size_t bytes);
+uint64_t weiri_hash_text(uint64_t so_far, const char *text);
+/* Most bytes of the state of a chain that is planned, between two tiles. */
+uint64_t weiri_state_most(const weir_chain *chain, const weiri_plan *plan);
+
 /* live.c */
 weiri_node *weiri_chain_node(const weir_chain *chain, int number);
 /* Plans a node with its spare settings and computes the spare constants; WEIR_E_CHAIN: refused. `name`: of the
@@ -337,8 +352,7 @@ typedef struct weiri_delivery {
     unsigned char *rows; /* pull: the caller's buffer */
     size_t capacity, got;
     weir_message first; /* where the first row stands */
-    weiri_mode mode;    /* the caller's (S6) */
-    bool outside;       /* in it, since the sink was called */
+    bool outside;       /* in the caller's mode, since the sink was called (S6) */
 } weiri_delivery;
 
 /* Whether this message starts a new segment. */
@@ -359,15 +373,15 @@ void weiri_chain_tell(weir_chain *chain, weir_event event);
 /* Forgets all frames, places and states. */
 void weiri_chain_forget(weir_chain *chain, bool gap);
 
-/* ends.c: whether a chain can call them: sizes, slots. WEIR_E_USAGE names what is wrong. */
-weir_err weiri_source_check(weir_source *source);
-weir_err weiri_sink_check(const weir_sink *sink);
-
 /* records.c: room for the records of a group's steps, once its calls and blocks are known. */
 void weiri_plan_records(weiri_plan *plan);
 /* What the last call of a group found, to who takes it. On an error the rest is kept. */
 weir_err weiri_chain_records_deliver(weir_chain *chain, int group, weiri_delivery *delivery);
 void weiri_chain_records_drop(weir_chain *chain);
+
+/* ends.c: whether a chain can call them: sizes, slots. WEIR_E_USAGE names what is wrong. */
+weir_err weiri_source_check(weir_source *source);
+weir_err weiri_sink_check(const weir_sink *sink);
 
 /* push.c: one read of the source into the input tile, in the caller's mode; and that tile put before the
  * groups. */

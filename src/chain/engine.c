@@ -358,11 +358,13 @@ bool weiri_chain_breaks(const weir_chain *chain, const weir_message *message)
 /* Input frames of a step that no output came of, though they are not passed over on purpose. */
 static uint64_t unfinished_now(const weiri_step *step, const weiri_step_run *run)
 {
-    const weiri_due *due = &step->unit.due;
-    if (weiri_due_is_same(due) || due->end != due->offset) {
-        return 0;
+    weiri_due due = step->unit.due;
+    if (weiri_due_is_same(&due) || (due.p == due.q && due.end != due.offset)) {
+        return 0; /* a frame for each: at the segment's end all of them are out */
     }
-    uint64_t done = run->produced == 0 ? 0 : weiri_due_inverse(due, run->produced - 1) + 1;
+    due.offset = due.end; /* bins that wait for frames after their last are not unfinished in the end */
+    due.grain = 1;
+    uint64_t done = run->produced == 0 ? 0 : weiri_due_inverse(&due, run->produced - 1) + 1;
     done += run->produced == 0 ? 0 : step->unit.skipped_frames;
     return run->consumed > done ? run->consumed - done : 0;
 }

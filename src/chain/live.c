@@ -209,7 +209,7 @@ weir_err weir_chain_set(weir_chain *chain, int number, const weir_value *setting
     if (chain == NULL || setting == NULL || setting->key == NULL) {
         return weiri_null(__func__);
     }
-    if (chain->plan == NULL || chain->running->busy) {
+    if (chain->plan == NULL || (chain->running->busy && !chain->running->at_rest)) {
         return weiri_fail(WEIR_E_USAGE, chain->plan == NULL
                                             ? "weir_chain_set: the chain has no plan yet"
                                             : "weir_chain_set: called while the chain runs, from its "

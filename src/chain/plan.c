@@ -158,6 +158,7 @@ static weir_err choose_leads(weir_chain *chain, weiri_plan *plan)
             }
             weiri_group *group = &plan->groups[plan->steps[step->parents[k]].group];
             uint64_t capacity = in->tile + (uint64_t)lead;
+            group->lead = (uint64_t)lead > group->lead ? (uint64_t)lead : group->lead;
             group->capacity = capacity > group->capacity ? (size_t)capacity : group->capacity;
         }
     }
@@ -276,13 +277,13 @@ static void lay_records(layout *at)
             uint64_t last = step->records_room[blocks > 1 ? 1 : 0];
             uint64_t room = times(step->records_room[0], blocks - 1) + last;
             step->records_at = add_bytes(at, times(room, sizeof(weir_record)));
-            add_part(at, step->name, "events", from, NULL);
+            add_part(at, step->name, "record port", from, NULL);
         }
     }
     uint64_t from = at->bytes;
     plan->batch_at = add_bytes(at, plan->batch_room * sizeof(weir_record));
     if (plan->batch_room > 0) {
-        add_part(at, "in order", "events", from, NULL);
+        add_part(at, "in order", "record port", from, NULL);
     }
 }
 
@@ -339,6 +340,19 @@ static void lay_pool(layout *at)
     add_part(at, weiri_arena_text(&at->chain->plan_arena, name), "threads", from, NULL);
 }
 
+/* What a run saves of the chain, before it goes to the file. */
+static void lay_checkpoint(layout *at)
+{
+    weiri_plan *plan = at->plan;
+    uint64_t from = at->bytes;
+    if (!at->chain->options.checkpoints || plan->source == NULL) {
+        return;
+    }
+    plan->checkpoint_bytes = weiri_state_most(at->chain, plan);
+    plan->checkpoint_at = add_bytes(at, plan->checkpoint_bytes);
+    add_part(at, "saved state", "checkpoint", from, NULL);
+}
+
 static weir_err lay_files(layout *at)
 {
     weiri_plan *plan = at->plan;
@@ -374,7 +388,7 @@ static weir_err lay_files(layout *at)
 
 static weir_err lay_out(weir_chain *chain, weiri_plan *plan)
 {
-    uint64_t most = 3 * (uint64_t)plan->step_count + (uint64_t)plan->exit_count + 9;
+    uint64_t most = 3 * (uint64_t)plan->step_count + (uint64_t)plan->exit_count + 10;
     plan->parts = weiri_plan_get(chain, most, sizeof *plan->parts);
     plan->ranges = weiri_plan_get(chain, most, sizeof *plan->ranges);
     plan->writers_at = weiri_plan_get(chain, (uint64_t)plan->exit_count, sizeof(uint64_t));
@@ -396,6 +410,7 @@ static weir_err lay_out(weir_chain *chain, weiri_plan *plan)
     if (err != WEIR_OK) {
         return err;
     }
+    lay_checkpoint(&at);
     lay_pool(&at);
     if (at.bytes > SIZE_MAX / 2) {
         return weiri_fail(WEIR_E_PLAN, "the plan needs more bytes than there are addresses");

@@ -26,6 +26,9 @@ weir_err weiri_chain_enter(weir_chain *chain, const char *call, bool with_source
         return weiri_fail(WEIR_E_USAGE, "%s: the chain is planned for %s", call,
                           with_source ? "pushes, not for a source" : "a source, not for pushes");
     }
+    if (chain->running->start_failed) {
+        return weiri_fail(WEIR_E_USAGE, "%s: a file of the chain could not be started; plan it anew", call);
+    }
     return chain->running->buffer == NULL ? weiri_chain_start(chain) : WEIR_OK;
 }
 
@@ -36,6 +39,7 @@ weir_err weiri_chain_enter(weir_chain *chain, const char *call, bool with_source
 typedef struct outside {
     weir_sink_fn sink;
     void *user;
+    weiri_mode mode;
     weiri_delivery *delivery;
 } outside;
 
@@ -43,7 +47,7 @@ static weir_err call_outside(void *user, const weir_message *block)
 {
     outside *to = user;
     if (!to->delivery->outside) {
-        weiri_mode_leave(to->delivery->mode);
+        weiri_mode_leave(to->mode);
         to->delivery->outside = true;
     }
     return to->sink(to->user, block);
@@ -171,21 +175,21 @@ static weir_err push_to(weir_chain *chain, const weir_message *message, weiri_de
 static weir_err
 with_sink(weir_chain *chain, const weir_message *message, weir_sink_fn sink, void *user)
 {
-    outside to = {.sink = sink, .user = user};
+    outside to = {.sink = sink, .user = user, .mode = weiri_mode_enter()};
     weiri_delivery delivery;
     to.delivery = &delivery;
+    chain->running->callers_mode = to.mode;
     delivery.sink = sink == NULL ? NULL : call_outside;
     delivery.user = &to;
     delivery.rows = NULL; /* nothing below is looked at without rows, but `got` */
     delivery.got = 0;
     delivery.outside = false;
-    delivery.mode = chain->running->callers_mode = weiri_mode_enter();
     chain->running->busy = true;
     weir_err err = message == NULL ? weiri_chain_end_segment(chain, &delivery)
                                    : push_to(chain, message, &delivery);
     chain->running->busy = false;
     if (!delivery.outside) {
-        weiri_mode_leave(delivery.mode);
+        weiri_mode_leave(to.mode);
     }
     return err;
 }
@@ -259,7 +263,7 @@ weir_err weir_chain_push_into(weir_chain *chain,
         return err;
     }
     weiri_mode mode = chain->running->callers_mode = weiri_mode_enter();
-    weiri_delivery delivery = {.rows = rows, .capacity = capacity, .mode = mode};
+    weiri_delivery delivery = {.rows = rows, .capacity = capacity};
     chain->running->busy = true;
     err = push_to(chain, message, &delivery);
     chain->running->busy = false;
@@ -354,7 +358,7 @@ weir_err weir_chain_pull(weir_chain *chain, void *rows, size_t capacity, weir_me
         return err;
     }
     weiri_mode mode = chain->running->callers_mode = weiri_mode_enter();
-    weiri_delivery delivery = {.rows = rows, .capacity = capacity, .mode = mode};
+    weiri_delivery delivery = {.rows = rows, .capacity = capacity};
     chain->running->busy = true;
     err = pull_rows(chain, &delivery, mode);
     chain->running->busy = false;

@@ -80,13 +80,14 @@ static weir_err pass_on(weir_chain *chain, const weiri_step *step, weiri_deliver
         return WEIR_OK;
     }
     weir_record_batch batch = {
+        .batch_size = sizeof batch,
         .records = chain->running->batch,
         .count = chain->running->batch_count,
         .spec = step->in,
         .segment_start_ns = chain->running->segment_start_ns,
         .node = step->node->number,
     };
-    weiri_mode_leave(delivery->mode);
+    weiri_mode_leave(chain->running->callers_mode);
     weir_err err = step->node->records_fn(step->node->records_user, &batch);
     weiri_mode_enter();
     delivery->outside = false;

@@ -4,9 +4,11 @@
  * the input into messages ends tiles early, and nothing else: a message is never held as a whole.
  */
 #include "chain/chain.h"
+#include "chain/checkpoint.h"
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 #include <time.h>
 
 typedef struct run {
@@ -17,6 +19,8 @@ typedef struct run {
     uint64_t left; /* of the message, frames */
     double started, flushed;
     uint64_t flushed_frames; /* of the input, at the last flush */
+    const char *checkpoint;  /* path, or NULL */
+    uint64_t resumed_frames;
 } run;
 
 static double now_s(void)
@@ -87,7 +91,7 @@ static weir_err one_tile(run *at, bool *ret_ended)
     if (err != WEIR_OK) {
         return err;
     }
-    weiri_delivery delivery = {.sink = to_sink, .user = at, .mode = at->mode};
+    weiri_delivery delivery = {.sink = to_sink, .user = at};
     *ret_ended = message.frames == 0;
     if (*ret_ended || weiri_chain_breaks(at->chain, &message)) {
         err = weiri_chain_end_segment(at->chain, &delivery);
@@ -100,21 +104,20 @@ static weir_err one_tile(run *at, bool *ret_ended)
     return weiri_chain_drain(at->chain, &delivery);
 }
 
-/* Each second what was written is made readable, also while the source has nothing; after each tile, and while it
- * waits, somebody may say stop. */
-static weir_err between_tiles(void *user)
+/* Makes what was written readable, and with a checkpoint durable. */
+static weir_err flush(run *at)
 {
-    run *at = user;
+    at->flushed = now_s();
+    at->flushed_frames = at->chain->running->frames_in;
+    return at->checkpoint == NULL ? each_sink(at->chain, false)
+                                  : weiri_checkpoint_write(at->chain, at->checkpoint, false);
+}
+
+static bool goes_on(run *at, double now)
+{
     weir_chain *chain = at->chain;
-    double now = now_s();
-    weir_err err = WEIR_OK;
-    if (now - at->flushed >= 1.0 && chain->running->frames_in != at->flushed_frames) {
-        at->flushed = now;
-        at->flushed_frames = chain->running->frames_in;
-        err = each_sink(chain, false);
-    }
-    if (err != WEIR_OK || at->options->progress == NULL) {
-        return err;
+    if (at->options->progress == NULL) {
+        return true;
     }
     weir_progress progress = {
         .progress_size = sizeof progress,
@@ -125,10 +128,25 @@ static weir_err between_tiles(void *user)
         .plan_bytes = chain->plan->shown.total_bytes,
         .memory_limit_bytes = chain->options.memory_limit,
         .cache = weir_chain_cache(chain),
+        .resumed_frames = at->resumed_frames,
     };
-    return at->options->progress(at->options->user, &progress)
-               ? WEIR_OK
-               : weiri_fail(WEIR_E_INTERRUPTED, "interrupted");
+    chain->running->at_rest = true;
+    bool on = at->options->progress(at->options->user, &progress);
+    chain->running->at_rest = false;
+    return on;
+}
+
+/* After each tile, and while the source has nothing, somebody may say stop, or change a setting; and each second
+ * what was written is made readable, so that a checkpoint has the setting from the frame on that it has. */
+static weir_err between_tiles(void *user)
+{
+    run *at = user;
+    double now = now_s();
+    if (!goes_on(at, now)) {
+        return weiri_fail(WEIR_E_INTERRUPTED, "interrupted");
+    }
+    bool due = now - at->flushed >= 1.0 && at->chain->running->frames_in != at->flushed_frames;
+    return due ? flush(at) : WEIR_OK;
 }
 
 static weir_err run_tiles(run *at)
@@ -182,10 +200,11 @@ static void fill_report(run *at)
     uint64_t now = 0;
     report->frames_in = running->frames_in;
     report->frames_out = running->frames_out;
+    report->resumed_frames = at->resumed_frames;
     report->seconds = now_s() - at->started;
-    report->x_real_time = report->seconds > 0 ? (double)running->frames_in /
-                                                    chain->plan->input.rate_hz / report->seconds
-                                              : 0;
+    double now_in = (double)(running->frames_in - at->resumed_frames);
+    report->x_real_time =
+        report->seconds > 0 ? now_in / chain->plan->input.rate_hz / report->seconds : 0;
     report->segments = running->segments;
     weir_rss_read(&now, &report->rss_peak_bytes);
     if (running->buffer == NULL) {
@@ -195,6 +214,83 @@ static void fill_report(run *at)
     for (int i = 0; i < chain->plan->step_count; i++) {
         report->unfinished_frames += weiri_chain_unfinished(chain, i);
     }
+}
+
+/* ---- start and end --------------------------------------------------------------------------------- */
+
+/* What a source cannot pass over it delivers, to nobody. */
+static weir_err seek(weir_chain *chain, uint64_t frames)
+{
+    weir_source *source = chain->plan->source;
+    void *rows = weiri_chain_memory(chain, chain->plan->tile_at);
+    uint64_t tile = chain->plan->shown.tile_frames, at = 0;
+    weir_err err = WEIR_OK;
+    if (source->ops->ops_size > offsetof(weir_source_ops, seek) && source->ops->seek != NULL) {
+        err = source->ops->seek(source, frames, &at);
+    }
+    while (err == WEIR_OK && at < frames) {
+        weir_message message = {.frames = 0};
+        err = source->ops->read(source, rows, (size_t)(frames - at < tile ? frames - at : tile),
+                                &message);
+        if (err == WEIR_OK && message.frames == 0) {
+            err = weiri_fail(WEIR_E_RECORDING,
+                             "the input ends after %llu frames; %llu were read before",
+                             (unsigned long long)at, (unsigned long long)frames);
+        }
+        at += message.frames;
+    }
+    return err;
+}
+
+/* A checkpoint is there before the first file of an output is: what has no checkpoint is never ours. */
+static weir_err start(run *at, bool *ret_ended)
+{
+    weir_chain *chain = at->chain;
+    weiri_checkpoint_about about = {.ended = false};
+    weir_err err = weiri_chain_start_units(chain);
+    if (err == WEIR_OK && at->checkpoint != NULL) {
+        err = weiri_checkpoint_begin(chain, at->checkpoint, at->options->resume,
+                                     &at->report->resumed, &about);
+    }
+    bool first = err == WEIR_OK && at->checkpoint != NULL && !at->report->resumed;
+    if (err == WEIR_OK && at->report->resumed) {
+        at->resumed_frames = at->flushed_frames = chain->running->frames_in;
+    }
+    if (err == WEIR_OK) {
+        err = weiri_chain_start_source(chain);
+    }
+    if (err == WEIR_OK && at->resumed_frames > 0 && !about.ended) {
+        err = seek(chain, at->resumed_frames);
+    }
+    if (err == WEIR_OK) {
+        err = weiri_chain_start_sinks(chain);
+    }
+    if (err != WEIR_OK && first) {
+        weiri_checkpoint_remove(at->checkpoint);
+    }
+    *ret_ended = about.ended;
+    return err;
+}
+
+/* What was interrupted keeps the name of a part: a file under its own name is whole. */
+static weir_err finish(run *at, weir_err err, bool complete)
+{
+    weir_chain *chain = at->chain;
+    if (err == WEIR_E_INTERRUPTED) {
+        /* Within a tile the state cannot be saved: the last checkpoint stays. */
+        weir_err flushed = at->checkpoint != NULL && chain->running->pending ? WEIR_OK : flush(at);
+        return flushed == WEIR_OK ? err : flushed;
+    }
+    if (err == WEIR_OK && at->checkpoint != NULL && !complete) {
+        err = weiri_checkpoint_write(chain, at->checkpoint, true);
+    }
+    if (err == WEIR_OK) {
+        err = each_sink(chain, true);
+    }
+    if (err == WEIR_OK && at->checkpoint != NULL) {
+        weiri_checkpoint_remove(at->checkpoint);
+    }
+    return err;
 }
 
 weir_run_options weir_run_options_default(void)
@@ -227,16 +323,14 @@ static weir_err whole_run(run *at)
         return weiri_fail(WEIR_E_USAGE, "the chain has run already");
     }
     uint64_t now = 0;
+    bool complete = false;
     weir_rss_read(&now, &at->report->rss_before_bytes);
-    weir_err err = weiri_chain_start(chain);
+    weir_err err = start(at, &complete);
+    chain->running->start_failed = err != WEIR_OK && chain->running->buffer != NULL;
     chain->running->busy = true;
     if (err == WEIR_OK) {
-        err = run_tiles(at);
-        /* What was interrupted keeps the name of a part: a file under its own name is whole. */
-        if (err == WEIR_OK || err == WEIR_E_INTERRUPTED) {
-            weir_err ended = each_sink(chain, err == WEIR_OK);
-            err = ended == WEIR_OK ? err : ended;
-        }
+        err = complete ? WEIR_OK : run_tiles(at);
+        err = finish(at, err, complete);
     }
     chain->running->busy = false;
     fill_report(at);
@@ -257,6 +351,7 @@ weir_chain_run(weir_chain *chain, const weir_run_options *options, weir_run_repo
     }
     err = options == NULL ? WEIR_OK : weiri_sized_read(&options_rule, options, &known);
     if (err == WEIR_OK) {
+        at.checkpoint = known.checkpoint;
         err = whole_run(&at);
     }
     weir_err written = weiri_sized_write(&report_rule, &report, ret_report);

@@ -125,7 +125,17 @@ static void place(weir_chain *chain)
     }
 }
 
-static weir_err start_files(weir_chain *chain)
+weir_err weiri_chain_start_source(weir_chain *chain)
+{
+    const weiri_plan *plan = chain->plan;
+    if (plan->source == NULL) {
+        return WEIR_OK;
+    }
+    return plan->source->ops->start(plan->source, plan->shown.tile_frames,
+                                    weiri_chain_memory(chain, plan->reader_at));
+}
+
+weir_err weiri_chain_start_sinks(weir_chain *chain)
 {
     const weiri_plan *plan = chain->plan;
     weir_err err = WEIR_OK;
@@ -133,8 +143,6 @@ static weir_err start_files(weir_chain *chain)
     if (plan->source != NULL) {
         info = weir_source_info_get(plan->source);
         chain->running->source_notices = info->notice_count;
-        err = plan->source->ops->start(plan->source, plan->shown.tile_frames,
-                                       weiri_chain_memory(chain, plan->reader_at));
     }
     for (int i = 0; err == WEIR_OK && plan->sinks != NULL && i < plan->exit_count; i++) {
         weir_sink *sink = plan->sinks[i];
@@ -160,7 +168,7 @@ static weir_err refuse(const weir_chain *chain)
         (unsigned long long)most);
 }
 
-weir_err weiri_chain_start(weir_chain *chain)
+weir_err weiri_chain_start_units(weir_chain *chain)
 {
     if (chain->plan == NULL) {
         return weiri_fail(WEIR_E_USAGE, "the chain has no plan yet");
@@ -190,15 +198,25 @@ weir_err weiri_chain_start(weir_chain *chain)
         err = weiri_pool_create(plan->threads, weiri_chain_memory(chain, plan->pool_at),
                                 &running->pool);
     }
-    if (err == WEIR_OK) {
-        err = start_files(chain);
-    }
     if (err != WEIR_OK) {
-        weiri_pool_destroy(running->pool);
         running->pool = NULL;
         weir_buffer_unref(running->buffer);
         running->buffer = NULL;
     }
+    return err;
+}
+
+/* Files that were started use their part of the buffer until they are closed: it stays, whatever the next one
+ * says. */
+weir_err weiri_chain_start(weir_chain *chain)
+{
+    weir_err err = weiri_chain_start_units(chain);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    err = weiri_chain_start_source(chain);
+    err = err == WEIR_OK ? weiri_chain_start_sinks(chain) : err;
+    chain->running->start_failed = err != WEIR_OK;
     return err;
 }
 

@@ -2,8 +2,8 @@
  *
  * state.c: the chain's state as bytes, and back (S10). State is saved as the whole width has it, field by field in
  * channel order, whatever blocks, threads and tiles it was computed in. A state belongs to a chain: what was planned
- * (units, specs, counts, fields) and what was computed from settings (constants) must be equal, in the same version
- * and at the same SIMD level, else the bits could differ.
+ * (units, specs, counts, fields) and the settings that cannot change meanwhile must be equal, in the same version and
+ * at the same SIMD level, else the bits could differ.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@ typedef struct state_head {
 /* ---- hashes -------------------------------------------------------------------------------------- */
 
 /* FNV-1a over 64-bit words: finds damage and mistakes, not malice. */
-static uint64_t hash(uint64_t so_far, const void *data, size_t bytes)
+uint64_t weiri_hash(uint64_t so_far, const void *data, size_t bytes)
 {
     const unsigned char *at = data;
     for (; bytes >= 8; bytes -= 8, at += 8) {
@@ -39,52 +39,83 @@ static uint64_t hash(uint64_t so_far, const void *data, size_t bytes)
     return so_far;
 }
 
-static uint64_t hash_text(uint64_t so_far, const char *text)
+uint64_t weiri_hash_text(uint64_t so_far, const char *text)
 {
-    return text == NULL ? hash(so_far, "\1", 1) : hash(so_far, text, strlen(text) + 1);
+    return text == NULL ? weiri_hash(so_far, "\1", 1) : weiri_hash(so_far, text, strlen(text) + 1);
 }
 
 static uint64_t hash_spec(uint64_t h, const weir_spec *spec)
 {
-    h = hash(h, &spec->dtype, sizeof spec->dtype);
-    h = hash(h, &spec->rate_hz, sizeof spec->rate_hz);
+    h = weiri_hash(h, &spec->dtype, sizeof spec->dtype);
+    h = weiri_hash(h, &spec->rate_hz, sizeof spec->rate_hz);
     for (uint32_t i = 0; i < spec->dim_count; i++) {
         const weir_axis *axis = &spec->dims[i];
-        h = hash_text(h, axis->name);
-        h = hash(h, &axis->size, sizeof axis->size);
-        h = hash(h, &axis->start, sizeof axis->start);
+        h = weiri_hash_text(h, axis->name);
+        h = weiri_hash(h, &axis->size, sizeof axis->size);
+        h = weiri_hash(h, &axis->start, sizeof axis->start);
+        h = weiri_hash(h, &axis->step, sizeof axis->step);
+        h = weiri_hash(h, axis->values, axis->values == NULL ? 0 : axis->size * sizeof *axis->values);
         for (uint64_t k = 0; axis->labels != NULL && k < axis->size; k++) {
-            h = hash_text(h, axis->labels[k]);
+            h = weiri_hash_text(h, axis->labels[k]);
         }
     }
     return h;
 }
 
-/* Bytes of a setting whose value is in the settings struct itself; 0: it is a text or list. */
+static uint64_t hash_value(uint64_t h, const weir_value *value)
+{
+    if (value == NULL) {
+        return weiri_hash_text(h, NULL);
+    }
+    h = weiri_hash(h, &value->type, sizeof value->type);
+    h = weiri_hash(weiri_hash_text(h, value->key), &value->number, sizeof value->number);
+    h = weiri_hash(weiri_hash_text(h, value->text), &value->count, sizeof value->count);
+    for (size_t i = 0; i < value->count; i++) {
+        h = hash_value(h, &value->items[i]);
+    }
+    return h;
+}
+
+/* Of a setting that is a number, a choice or a truth. */
 static size_t plain_bytes(const weir_setting *row)
 {
+    return row->type == WEIR_SETTING_BOOL   ? sizeof(bool)
+           : row->type == WEIR_SETTING_ENUM ? sizeof(int)
+                                            : sizeof(double);
+}
+
+/* What a setting was read as, by value: another chain has other pointers. */
+static uint64_t hash_setting(uint64_t h, const weir_setting *row, const void *settings)
+{
+    const void *field = (const unsigned char *)settings + row->offset;
+    const weir_list *list = field;
+    const weir_matrix *matrix = field;
     switch (row->type) {
-    case WEIR_SETTING_BOOL:
-        return sizeof(bool);
-    case WEIR_SETTING_ENUM:
-        return sizeof(int);
-    case WEIR_SETTING_INTEGER:
-        return sizeof(int64_t);
-    case WEIR_SETTING_NUMBER:
-    case WEIR_SETTING_QUANTITY:
-        return sizeof(double);
+    case WEIR_SETTING_IGNORED:
+        return h;
+    case WEIR_SETTING_STRING:
+        return weiri_hash_text(h, *(const char *const *)field);
+    case WEIR_SETTING_ANY:
+        return hash_value(h, *(const weir_value *const *)field);
+    case WEIR_SETTING_ENUM_LIST:
+        h = weiri_hash(h, &list->listed, sizeof list->listed);
+        return weiri_hash(h, list->of.choices, list->count * sizeof *list->of.choices);
+    case WEIR_SETTING_LIST:
+        h = weiri_hash(h, &list->listed, sizeof list->listed);
+        return weiri_hash(h, list->of.numbers, list->count * sizeof *list->of.numbers);
+    case WEIR_SETTING_MATRIX:
+        h = weiri_hash(h, &matrix->columns, sizeof matrix->columns);
+        return weiri_hash(h, matrix->numbers, matrix->rows * matrix->columns * sizeof *matrix->numbers);
     default:
-        return 0;
+        return weiri_hash(h, field, plain_bytes(row));
     }
 }
 
-/* Of a step whose constants may be others than those it started with: the settings that may not. */
 static uint64_t hash_fixed_settings(uint64_t h, const weiri_node *node)
 {
-    for (const weir_setting *row = node->ops->info.settings; row->name != NULL; row++) {
-        if (!row->live) {
-            h = hash(h, (const unsigned char *)node->settings + row->offset, plain_bytes(row));
-        }
+    const weir_setting *row = node == NULL ? NULL : node->ops->info.settings;
+    for (; row != NULL && row->name != NULL; row++) {
+        h = row->live ? h : hash_setting(weiri_hash_text(h, row->name), row, node->settings);
     }
     return h;
 }
@@ -96,25 +127,21 @@ static uint64_t hash_chain(const weir_chain *chain)
     for (int i = 0; i < chain->plan->step_count; i++) {
         const weiri_step *step = &chain->plan->steps[i];
         const weiri_unit_plan *unit = &step->unit;
-        h = hash_text(h, step->ops->info.name);
-        h = hash(h, step->parents, sizeof step->parents);
-        h = hash(h, step->skip, sizeof step->skip);
-        h = hash(h, &unit->due, sizeof unit->due);
-        h = hash(h, &unit->record_frames, sizeof unit->record_frames);
-        h = hash(h, &unit->record_delay, sizeof unit->record_delay);
+        h = weiri_hash_text(h, step->ops->info.name);
+        h = weiri_hash(h, step->parents, sizeof step->parents);
+        h = weiri_hash(h, step->skip, sizeof step->skip);
+        h = weiri_hash(h, &unit->due, sizeof unit->due);
+        h = weiri_hash(h, &unit->record_frames, sizeof unit->record_frames);
+        h = weiri_hash(h, &unit->record_delay, sizeof unit->record_delay);
         h = hash_spec(h, &step->out);
         for (size_t k = 0; k < unit->field_count; k++) {
-            h = hash_text(h, unit->fields[k].name);
-            h = hash(h, &unit->fields[k].rows, sizeof unit->fields[k].rows);
-            h = hash(h, &unit->fields[k].lanes, sizeof unit->fields[k].lanes);
+            h = weiri_hash_text(h, unit->fields[k].name);
+            h = weiri_hash(h, &unit->fields[k].rows, sizeof unit->fields[k].rows);
+            h = weiri_hash(h, &unit->fields[k].lanes, sizeof unit->fields[k].lanes);
         }
-        if (!weiri_step_is_live(step)) {
-            h = hash(h, chain->running->steps[i].constants, (size_t)unit->constant_bytes);
-        } else {
-            h = hash_fixed_settings(h, step->node);
-        }
+        h = hash_fixed_settings(h, step->node);
         bool holds = step->node != NULL && step->node->holds;
-        h = hash(h, &holds, sizeof holds);
+        h = weiri_hash(h, &holds, sizeof holds);
     }
     return h;
 }
@@ -341,6 +368,31 @@ uint64_t weir_chain_state_bytes(const weir_chain *chain)
     return sizeof(state_head) + w.bytes;
 }
 
+/* Between two tiles a branch is ahead by its lead at most; everything else is always as long. */
+uint64_t weiri_state_most(const weir_chain *chain, const weiri_plan *plan)
+{
+    walk settings = {.chain = chain, .mode = COUNT};
+    pass_all_settings(&settings, false);
+    walk stream = {.chain = chain, .mode = COUNT};
+    pass_stream(&stream);
+    uint64_t bytes = sizeof(state_head) + settings.bytes + stream.bytes;
+    for (int i = 0; i < plan->step_count; i++) {
+        const weiri_step *step = &plan->steps[i];
+        const weiri_group *group = &plan->groups[step->group];
+        uint64_t columns = weir_spec_columns(step->in);
+        bytes += (4 + step->channels + (step->inputs > 1 ? (uint64_t)step->inputs : 0)) *
+                 sizeof(uint64_t);
+        for (size_t k = 0; k < step->unit.field_count; k++) {
+            const weiri_field *field = &step->unit.fields[k];
+            bytes += (field->by_block ? 1 : columns) * field->rows * field->bytes;
+        }
+        if (group->feeds_join && group->last == step) {
+            bytes += 2 * sizeof(uint64_t) + group->lead * step->frame_bytes;
+        }
+    }
+    return bytes;
+}
+
 weir_err weir_chain_save(const weir_chain *chain, void *blob, size_t size)
 {
     if (!is_started(chain) || blob == NULL) {
@@ -361,7 +413,7 @@ weir_err weir_chain_save(const weir_chain *chain, void *blob, size_t size)
     pass_all_settings(&w, false);
     pass_state(&w);
     head.bytes = bytes;
-    head.checksum = hash(MAGIC, rest, (size_t)(bytes - sizeof head));
+    head.checksum = weiri_hash(MAGIC, rest, (size_t)(bytes - sizeof head));
     memcpy(blob, &head, sizeof head);
     return WEIR_OK;
 }
@@ -384,7 +436,7 @@ static weir_err check_head(const weir_chain *chain, const void *blob, size_t siz
                           ours.version);
     }
     if (head.bytes != size ||
-        head.checksum != hash(MAGIC, (const unsigned char *)blob + sizeof head, size - sizeof head)) {
+        head.checksum != weiri_hash(MAGIC, (const unsigned char *)blob + sizeof head, size - sizeof head)) {
         return weiri_fail(WEIR_E_USAGE, "the saved state is damaged: %s",
                           head.bytes != size ? "its length is not the stated one"
                                              : "its checksum differs");

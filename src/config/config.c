@@ -38,22 +38,14 @@ static weir_err read_limit(const char *file, const weir_value *value, uint64_t *
 {
     if (value->type == WEIR_VALUE_NULL)
         return WEIR_OK;
-    if (value->type == WEIR_VALUE_TEXT && weiri_equal_blind(value->text, "none")) {
-        *limit = WEIR_NO_LIMIT;
-        return WEIR_OK;
-    }
-    if (value->type == WEIR_VALUE_TEXT && weiri_equal_blind(value->text, "auto") &&
-        strcmp(value->key, "cache_limit") == 0) {
-        *limit = WEIR_LIMIT_AUTO;
-        return WEIR_OK;
-    }
     if (value->type != WEIR_VALUE_TEXT && value->type != WEIR_VALUE_NUMBER)
         return weiri_fail(WEIR_E_CHAIN, "%s:%u:%u: %s: found no number of bytes; 64 MiB is one",
                           file, value->line, value->column, value->key);
     if (value->type == WEIR_VALUE_NUMBER && value->number >= 0 && value->number <= 0x1p53 &&
         value->number == floor(value->number))
         *limit = (uint64_t)value->number; /* however it is written: 0x4000000, 1e6 */
-    else if (weir_bytes_parse(value->text, limit) != WEIR_OK)
+    else if (weir_limit_parse(value->text, strcmp(value->key, "cache_limit") == 0, limit) !=
+             WEIR_OK)
         return fail_key(file, value);
     return WEIR_OK;
 }
@@ -173,6 +165,7 @@ static void lay_over(const weir_chain_options *flags, weir_chain_options *option
     options->heap = flags->heap;
     options->policy = flags->policy;
     options->fuse = flags->fuse;
+    options->checkpoints = flags->checkpoints;
     if (flags->memory_limit != unset.memory_limit)
         options->memory_limit = flags->memory_limit;
     if (flags->cache_limit != unset.cache_limit)

@@ -3,6 +3,7 @@
  * raw.c: values row by row behind a fixed offset, with nothing that says what they are. In: as options
  * state, or the side file of weir's own. Out: in the host's byte order, with a side file that says what they are.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -86,6 +87,13 @@ static weir_err raw_open(weiri_reader *reader)
     err = weiri_stored_parse(dtype, &reader->stored);
     if (err != WEIR_OK) {
         return weiri_fail_prefix(err, "%s: ", reader->path);
+    }
+    if (!isfinite(options->scale) || (options->scale != 0 && reader->stored.is_complex)) {
+        return weiri_fail(WEIR_E_USAGE, "%s: scale %g: a finite number, of real values, is allowed",
+                          reader->path, options->scale);
+    }
+    if (options->scale != 0 && !options->counts) {
+        reader->scale = (weiri_scale){.numer = options->scale, .denom = 1};
     }
     reader->channel_count = channels;
     reader->data_offset = options->offset_bytes;

@@ -56,6 +56,39 @@ static void values_behind_an_offset(void **state)
     source->ops->close(source);
 }
 
+/* Counts times the scale, of the selected channels; counts where they are asked for. */
+static void scaled_counts(void **state)
+{
+    (void)state;
+    static const int16_t counts[] = {-32768, 1, 32767, 2, 100, -3};
+    const char *path = write_file("scale.raw", counts, sizeof counts);
+    for (int kind = 0; kind < 3; kind++) { /* all channels, the second, counts */
+        weir_recording_options options = stated("i16", 2);
+        options.scale = -0.195;
+        options.channels = kind == 1 ? "1" : NULL;
+        options.counts = kind == 2;
+        weir_source *source = NULL;
+        assert_ok(weir_recording_open(path, &options, &source));
+        const weir_source_info *info = source->ops->info(source);
+        assert_int_equal(info->spec.dtype, kind == 2 ? WEIR_I16 : WEIR_F32);
+        assert_true(kind == 2 ? info->scales == NULL : info->scales[0] == -0.195);
+        recorded all = {0};
+        assert_ok(read_source(source, 2, 3, &all));
+        for (int i = 0; i < (kind == 1 ? 3 : 6); i++) {
+            int16_t count = counts[kind == 1 ? 2 * i + 1 : i];
+            assert_true(all.values[i] == (kind == 2 ? count : (double)(float)(count * -0.195)));
+        }
+        recorded_free(&all);
+        source->ops->close(source);
+    }
+    weir_recording_options options = stated("c64", 1);
+    options.scale = 2;
+    assert_int_equal(open_only(path, &options), WEIR_E_USAGE);
+    options = stated("i16", 2);
+    options.scale = INFINITY;
+    assert_int_equal(open_only(path, &options), WEIR_E_USAGE);
+}
+
 static void what_must_be_stated(void **state)
 {
     (void)state;
@@ -278,13 +311,10 @@ static void side_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_behind_an_offset),
-        cmocka_unit_test(what_must_be_stated),
-        cmocka_unit_test(wfdb),
-        cmocka_unit_test(pipe_in_pieces),
-        cmocka_unit_test(interrupted),
-        cmocka_unit_test(out_to_a_pipe_and_a_file),
-        cmocka_unit_test(side_file),
+        cmocka_unit_test(values_behind_an_offset),  cmocka_unit_test(scaled_counts),
+        cmocka_unit_test(what_must_be_stated),      cmocka_unit_test(wfdb),
+        cmocka_unit_test(pipe_in_pieces),           cmocka_unit_test(interrupted),
+        cmocka_unit_test(out_to_a_pipe_and_a_file), cmocka_unit_test(side_file),
     };
     return cmocka_run_group_tests_name("raw", tests, NULL, own_folder_remove);
 }

@@ -3,13 +3,16 @@
  * reader.c: what makes a format a source: position, segments, the loop that fills a tile, and the two
  * ways in which most formats lie: row by row, and column by column.
  */
+#include <errno.h>
 #include <fenv.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/decimal.h"
+#include "chain/chain.h"
 #include "recording/reader.h"
 
 #define PLANES_BYTES (1024u * 1024u)
@@ -378,6 +381,77 @@ static void source_idle(weir_source *source, weir_err (*call)(void *user), void 
     reader->input.idle_user = user;
 }
 
+/* What is read of a file: size, time of its last change, first bytes; where there are gaps; and with which
+ * options. Its name may change. */
+static weir_err source_identity(weir_source *source, char *text, size_t size)
+{
+    weiri_reader *reader = (weiri_reader *)source;
+    const weir_source_info *info = &reader->info;
+    uint64_t how =
+        weiri_hash(reader->asked, info->segments, info->segment_count * sizeof(weir_segment));
+    how = weiri_hash(how, &info->segments_left_out, sizeof info->segments_left_out);
+    how = weiri_hash(how, &info->frames, sizeof info->frames);
+    if (reader->input.fd < 0) {
+        snprintf(text, size, "%.300s, read as %016llx", reader->path,
+                 (unsigned long long)weiri_hash_text(how, reader->path));
+        return WEIR_OK;
+    }
+    unsigned char first[4096];
+    size_t count = 0;
+    struct stat status;
+    if (reader->input.pipe) {
+        return weiri_fail(WEIR_E_USAGE,
+                          "%s: a pipe cannot be read again; a checkpoint needs a file",
+                          reader->input.name);
+    }
+    weir_err err = weiri_input_read(&reader->input, 0, first, sizeof first, 1, &count);
+    if (err == WEIR_OK && fstat(reader->input.fd, &status) != 0) {
+        err = weiri_fail(WEIR_E_IO, "%s: %s", reader->input.name, strerror(errno));
+    }
+    if (err == WEIR_OK) {
+        snprintf(text, size,
+                 "%s of %lld bytes changed at %lld.%09ld s, first bytes %016llx, read as %016llx",
+                 info->format, (long long)status.st_size, (long long)status.st_mtim.tv_sec,
+                 status.st_mtim.tv_nsec, (unsigned long long)weiri_hash(1, first, count),
+                 (unsigned long long)how);
+    }
+    return err;
+}
+
+/* Frames of the segment that was begun, the `number`-th that has any; WEIR_FRAMES_UNKNOWN: only reading it tells. */
+static uint64_t segment_length(const weiri_reader *reader, uint64_t number)
+{
+    if (number < reader->info.segment_count) {
+        return reader->info.segments[number].frames;
+    }
+    return reader->current.frames == WEIR_FRAMES_UNKNOWN ? WEIR_FRAMES_UNKNOWN : reader->left;
+}
+
+/* Within a segment every format can go forward: reading from --start does so too. */
+static weir_err source_seek(weir_source *source, uint64_t frames, uint64_t *ret_frames)
+{
+    weiri_reader *reader = (weiri_reader *)source;
+    uint64_t at = 0;
+    for (uint64_t number = 0; at < frames; number++) {
+        weir_err err = next_segment(reader);
+        if (err != WEIR_OK) {
+            return err;
+        }
+        uint64_t length = reader->ended ? 0 : segment_length(reader, number);
+        if (reader->ended || length == WEIR_FRAMES_UNKNOWN) {
+            break;
+        }
+        uint64_t now = length < frames - at ? length : frames - at;
+        at += now;
+        reader->index += now;
+        reader->left = now == length                         ? 0
+                       : reader->left == WEIR_FRAMES_UNKNOWN ? reader->left
+                                                             : reader->left - now;
+    }
+    *ret_frames = at;
+    return WEIR_OK;
+}
+
 const weir_source_ops weiri_reader_ops = {
     .ops_size = sizeof(weir_source_ops),
     .name = "recording",
@@ -387,6 +461,8 @@ const weir_source_ops weiri_reader_ops = {
     .read = source_read,
     .close = source_close,
     .idle = source_idle,
+    .identity = source_identity,
+    .seek = source_seek,
 };
 
 /* ---- helpers: counts of 64 bits ----------------------------------------------------------------------- */
@@ -417,19 +493,24 @@ static uint64_t stored_frame_bytes(const weiri_reader *reader)
     return reader->channel_count * reader->inner * weiri_stored_bytes(reader->stored);
 }
 
+const weiri_scale *weiri_reader_scale(const weiri_reader *reader, uint64_t channel)
+{
+    const weiri_scale *own = reader->channels ? &reader->channels[channel].scale : NULL;
+    return own && own->denom != 0 ? own : reader->scale.denom != 0 ? &reader->scale : NULL;
+}
+
 static const weiri_scale *scale_of(const weiri_reader *reader, uint64_t channel)
 {
-    if (reader->channels == NULL || reader->channels[channel].scale.denom == 0) {
-        return NULL;
-    }
+    const weiri_scale *scale = weiri_reader_scale(reader, channel);
     /* Counts asked for: their dtype is the stored one. */
     weir_dtype dtype = reader->info.spec.dtype;
-    return dtype == WEIR_F32 || dtype == WEIR_F64 ? &reader->channels[channel].scale : NULL;
+    return dtype == WEIR_F32 || dtype == WEIR_F64 ? scale : NULL;
 }
 
 static bool scaled(const weiri_reader *reader)
 {
-    for (uint64_t i = 0; reader->channels && i < reader->channel_count; i++) {
+    uint64_t count = reader->channels ? reader->channel_count : 1;
+    for (uint64_t i = 0; i < count; i++) {
         if (scale_of(reader, i)) {
             return true;
         }

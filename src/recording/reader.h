@@ -144,6 +144,7 @@ typedef struct weiri_reader {
     uint64_t inner; /* values a channel in one frame: 1, but for arrays of more dimensions */
     weiri_channel *channels; /* NULL: no labels and units, counts are the values, one rate */
     double rate_hz;          /* where channels is NULL */
+    weiri_scale scale;       /* of channels that have none of their own; denom 0: none */
     weiri_stored stored;
     const char *start_time; /* ISO 8601 or NULL */
     uint64_t data_offset;   /* of the first frame: for the helpers below */
@@ -166,6 +167,7 @@ typedef struct weiri_reader {
     double from_s, to_s; /* time window from the first frame; infinite = open */
     int64_t first_ns;    /* start of the first segment */
     bool laid_out;       /* it is known */
+    uint64_t asked;      /* hash of the options that were opened with */
 
     /* Position. */
     weir_segment *segments; /* those of info */
@@ -268,6 +270,9 @@ bool weiri_is_date(int year, int month, int day);
  * there is room; a text is cut where it is very long. duration_ns -1 = not stated. */
 weir_err weiri_reader_annotate(
     weiri_reader *reader, int64_t onset_ns, int64_t duration_ns, const char *bytes, size_t count);
+
+/* Of a channel, or NULL: stored values are physical as they are. */
+const weiri_scale *weiri_reader_scale(const weiri_reader *reader, uint64_t channel);
 
 /* open(), of formats that say nothing of themselves: what the side file says of an array of that shape;
  * then the rate, from --rate or from there. */

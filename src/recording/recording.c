@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "chain/chain.h"
 #include "recording/reader.h"
 
 static const weiri_format_ops *const formats[] = {
@@ -272,11 +273,12 @@ static weir_err open_reader(weiri_reader *reader)
                          reader->path, reader->format->info.name, reader->dataset);
     }
     if (err == WEIR_OK && !reader->format->bare &&
-        (options->dtype || options->channels_in_file || options->offset_bytes)) {
-        err =
-            weiri_fail(WEIR_E_USAGE,
-                       "%s: --dtype, --channels-in-file and --offset are for raw files; this is %s",
-                       reader->path, reader->format->info.name);
+        (options->dtype || options->channels_in_file || options->offset_bytes ||
+         options->scale != 0)) {
+        err = weiri_fail(
+            WEIR_E_USAGE,
+            "%s: --dtype, --channels-in-file, --offset and --scale are for raw files; this is %s",
+            reader->path, reader->format->info.name);
     }
     if (err == WEIR_OK) {
         reader->info.format = reader->format->info.name;
@@ -304,6 +306,22 @@ static weir_err open_reader(weiri_reader *reader)
                          reader->from_s);
     }
     return err;
+}
+
+/* How a recording is read, for its identity. */
+static uint64_t hash_options(const weir_recording_options *options)
+{
+    const double numbers[] = {options->rate_hz, options->start_s, options->duration_s,
+                              options->gap_tolerance_s};
+    const char *const texts[] = {options->dtype, options->channels, options->exclude,
+                                 options->dataset, options->unit};
+    const uint64_t counts[] = {options->channels_in_file, options->offset_bytes, options->counts,
+                               options->one_rate};
+    uint64_t h = weiri_hash(1, numbers, sizeof numbers);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        h = weiri_hash_text(h, texts[i]);
+    }
+    return weiri_hash(h, counts, sizeof counts);
 }
 
 weir_err weir_recording_open(const char *path,
@@ -342,6 +360,7 @@ weir_err weir_recording_open(const char *path,
     reader->arena = arena;
     reader->path = name;
     reader->options = &known;
+    reader->asked = hash_options(&known);
     reader->input.fd = -1;
     reader->inner = 1;
     reader->segments = segments;

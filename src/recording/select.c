@@ -395,9 +395,8 @@ static weir_dtype choose_dtype(const weiri_reader *reader)
     }
     bool narrow = true;
     for (uint64_t i = 0; i < reader->pick_count; i++) {
-        const weiri_scale *scale =
-            reader->channels ? &reader->channels[channel_at(reader, i)].scale : &plain;
-        scale = scale->denom == 0 ? &plain : scale;
+        const weiri_scale *scale = weiri_reader_scale(reader, channel_at(reader, i));
+        scale = scale == NULL ? &plain : scale;
         bool same = scale->numer == scale->denom && scale->base == 0 && scale->offset == 0;
         if (!weiri_scale_fits_f32(scale, reader->stored) &&
             !(same && (coding == WEIRI_CODING_F32 || coding == WEIRI_CODING_F16))) {
@@ -408,6 +407,23 @@ static weir_dtype choose_dtype(const weiri_reader *reader)
         }
     }
     return narrow ? WEIR_F32 : WEIR_F64;
+}
+
+/* A complex value has no physical scale here. */
+static weir_err check_complex(const weiri_reader *reader)
+{
+    bool looks = reader->stored.is_complex && reader->channels && !reader->options->counts;
+    for (uint64_t i = 0; looks && i < reader->pick_count; i++) {
+        const weiri_scale *scale = &reader->channels[channel_at(reader, i)].scale;
+        if (scale->denom != 0 &&
+            (scale->numer != scale->denom || scale->base != 0 || scale->offset != 0)) {
+            return weiri_fail(WEIR_E_USAGE,
+                              "%s: complex values with a scale are not read; --raw delivers them "
+                              "as they are stored",
+                              reader->path);
+        }
+    }
+    return WEIR_OK;
 }
 
 static weir_err name_picks(weiri_reader *reader, const char ***ret_labels, const char ***ret_units)
@@ -421,10 +437,15 @@ static weir_err name_picks(weiri_reader *reader, const char ***ret_labels, const
     if (err == WEIR_OK && reader->channels) {
         err = weiri_reader_get(reader, reader->pick_count, sizeof *units, &units);
     }
-    if (err == WEIR_OK && reader->channels) {
+    if (err == WEIR_OK && (reader->channels || reader->scale.denom != 0)) {
         err = weiri_reader_get(reader, reader->pick_count, sizeof *scales, &scales);
     }
     bool any_unit = false, any_scale = false;
+    for (uint64_t i = 0; err == WEIR_OK && scales && i < reader->pick_count; i++) {
+        const weiri_scale *scale = weiri_reader_scale(reader, channel_at(reader, i));
+        scales[i] = scale == NULL ? 1 : scale->numer / scale->denom;
+        any_scale = any_scale || scale != NULL;
+    }
     for (uint64_t i = 0; err == WEIR_OK && labels && i < reader->pick_count; i++) {
         uint64_t number = channel_at(reader, i);
         if (reader->channels == NULL) {
@@ -437,9 +458,7 @@ static weir_err name_picks(weiri_reader *reader, const char ***ret_labels, const
         const weiri_channel *channel = &reader->channels[number];
         labels[i] = channel->label;
         units[i] = reader->options->counts ? "" : channel->unit;
-        scales[i] = channel->scale.denom == 0 ? 1 : channel->scale.numer / channel->scale.denom;
         any_unit = any_unit || *units[i];
-        any_scale = any_scale || channel->scale.denom != 0;
     }
     if (err == WEIR_OK) {
         *ret_labels = labels;
@@ -472,6 +491,9 @@ weir_err weiri_reader_select(weiri_reader *reader)
     }
     if (err == WEIR_OK) {
         err = check_flaws(reader);
+    }
+    if (err == WEIR_OK) {
+        err = check_complex(reader);
     }
     if (err == WEIR_OK) {
         err = one_rate(reader, &rate_hz);

@@ -258,6 +258,11 @@ weir_err weiri_side_tail(weiri_writer *writer, bool complete)
     json out = {.fd = fd, .name = writer->side_next, .err = err};
     put_tail(writer, &out, complete);
     err = out.err;
+    /* A checkpoint relies on its first bytes. */
+    if (err == WEIR_OK && writer->durable && fsync(fd) != 0) {
+        err =
+            weiri_fail(WEIR_E_IO, "%s: cannot be written: %s", writer->side_next, strerror(errno));
+    }
     if (err == WEIR_OK && rename(writer->side_next, writer->side_part) != 0) {
         err =
             weiri_fail(WEIR_E_IO, "%s: cannot be renamed: %s", writer->side_next, strerror(errno));

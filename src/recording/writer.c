@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "chain/checkpoint.h"
 #include "recording/writer.h"
 
 weir_err weiri_write_all(int fd, const char *name, const void *from, size_t bytes)
@@ -115,7 +116,7 @@ weir_err weiri_writer_open(const char *name, bool force, int *ret_fd)
 }
 
 /* Rows are appended; the head is written over in place. */
-static weir_err put_head(weiri_writer *writer)
+weir_err weiri_write_head(weiri_writer *writer)
 {
     char text[WEIRI_HEAD_BYTES];
     if (writer->head_bytes == 0) {
@@ -132,17 +133,18 @@ static weir_err put_head(weiri_writer *writer)
 static weir_err begin(weiri_writer *writer, const weir_source_info *source, const char *chain)
 {
     const weiri_encoding *encoding = writer->format->encoding;
+    writer->begun = true;
     return encoding && encoding->begin ? encoding->begin(writer, source, chain) : WEIR_OK;
 }
 
 static weir_err start_files(weiri_writer *writer, const weir_source_info *source, const char *chain)
 {
-    weir_err err = weiri_writer_open(writer->part, writer->force, &writer->fd);
+    weir_err err = weiri_writer_open(writer->part, writer->force || writer->ours, &writer->fd);
     if (err == WEIR_OK) {
-        err = weiri_writer_open(writer->side_part, writer->force, &writer->side_fd);
+        err = weiri_writer_open(writer->side_part, writer->force || writer->ours, &writer->side_fd);
     }
     if (err == WEIR_OK) {
-        err = put_head(writer);
+        err = weiri_write_head(writer);
     }
     if (err == WEIR_OK && lseek(writer->fd, (off_t)writer->head_bytes, SEEK_SET) < 0) {
         err = weiri_fail(WEIR_E_IO, "%s: %s", writer->part, strerror(errno));
@@ -167,8 +169,12 @@ static weir_err sink_start(weir_sink *sink,
     writer->buffer = memory;
     writer->own = writer->buffer + WEIRI_WRITER_BYTES;
     writer->head_bytes = writer->format->head_bytes ? writer->format->head_bytes(spec) : 0;
+    if (writer->finished || writer->resumed) {
+        return weiri_writer_restart(writer);
+    }
     if (!writer->pipe) {
-        return start_files(writer, source, chain);
+        weir_err err = writer->resume ? weiri_writer_look(writer) : WEIR_OK;
+        return err == WEIR_OK ? start_files(writer, source, chain) : err;
     }
     if (strcmp(writer->path, "standard output") == 0) {
         writer->fd = STDOUT_FILENO;
@@ -259,7 +265,7 @@ weir_err weiri_writer_put(weiri_writer *writer, const void *from, size_t bytes)
     return WEIR_OK;
 }
 
-static weir_err flush(weiri_writer *writer, bool last)
+weir_err weiri_writer_flush(weiri_writer *writer, bool last)
 {
     const weiri_encoding *encoding = writer->format->encoding;
     weir_err err = drain(writer);
@@ -267,7 +273,7 @@ static weir_err flush(weiri_writer *writer, bool last)
         err = encoding->flush(writer, last);
     }
     if (err == WEIR_OK && !writer->pipe) {
-        err = put_head(writer);
+        err = weiri_write_head(writer);
         if (err == WEIR_OK) {
             err = weiri_side_tail(writer, last);
         }
@@ -282,7 +288,7 @@ static weir_err make_span_room(weiri_writer *writer)
     if (writer->span_count < WEIRI_MAX_SPANS) {
         return WEIR_OK;
     }
-    weir_err err = writer->pipe ? WEIR_OK : flush(writer, false);
+    weir_err err = writer->pipe ? WEIR_OK : weiri_writer_flush(writer, false);
     if (err == WEIR_OK) {
         writer->side_head_bytes = writer->side_last_span;
         writer->spans_before += writer->span_count - 1;
@@ -316,7 +322,7 @@ static weir_err sink_write(weir_sink *sink, const weir_message *block)
 
 static weir_err sink_flush(weir_sink *sink)
 {
-    return flush(writer_of(sink), false);
+    return weiri_writer_flush(writer_of(sink), false);
 }
 
 /* What has the name already and may not be replaced. */
@@ -330,6 +336,23 @@ static weir_err name_taken(const weiri_writer *writer)
         }
     }
     return WEIR_OK;
+}
+
+weir_err weiri_writer_look(const weiri_writer *writer)
+{
+    /* The next state of a side file is worth nothing without it. */
+    const struct {
+        const char *name;
+        bool force;
+    } ours[] = {{writer->part, writer->force || writer->ours},
+                {writer->side_part, writer->force || writer->ours},
+                {writer->side, writer->force},
+                {writer->side_next, true}};
+    weir_err err = name_taken(writer);
+    for (size_t i = 0; err == WEIR_OK && i < sizeof ours / sizeof *ours; i++) {
+        err = may_replace(ours[i].name, ours[i].force);
+    }
+    return err;
 }
 
 static weir_err close_file(int *fd, const char *name, bool sync)
@@ -352,7 +375,10 @@ static weir_err close_file(int *fd, const char *name, bool sync)
 static weir_err sink_finish(weir_sink *sink)
 {
     weiri_writer *writer = writer_of(sink);
-    weir_err err = flush(writer, true);
+    if (writer->finished) {
+        return WEIR_OK; /* before it was resumed */
+    }
+    weir_err err = writer->complete ? WEIR_OK : weiri_writer_flush(writer, true);
     if (err != WEIR_OK) {
         return err;
     }
@@ -372,7 +398,7 @@ static weir_err sink_finish(weir_sink *sink)
         (rename(writer->side_part, writer->side) != 0 || rename(writer->part, writer->path) != 0)) {
         err = weiri_fail(WEIR_E_IO, "%s: cannot be renamed: %s", writer->part, strerror(errno));
     }
-    return err;
+    return err == WEIR_OK && writer->durable ? weiri_folder_sync(writer->path) : err;
 }
 
 /* After a failure: the part ends with the last row that is certainly in it, and says so. */
@@ -392,7 +418,7 @@ static void settle(weiri_writer *writer)
     }
     bool plain = writer->format->encoding == NULL || writer->format->encoding->flush == NULL;
     int cut = plain ? ftruncate(writer->fd, (off_t)(writer->head_bytes + writer->safe_end)) : 0;
-    weir_err err = cut == 0 ? put_head(writer) : WEIR_E_IO;
+    weir_err err = cut == 0 ? weiri_write_head(writer) : WEIR_E_IO;
     err = err == WEIR_OK ? weiri_side_tail(writer, false) : err;
     (void)err; /* an error was told already */
 }
@@ -401,15 +427,16 @@ static void sink_close(weir_sink *sink)
 {
     weiri_writer *writer = writer_of(sink);
     const weiri_encoding *encoding = writer->format->encoding;
-    bool keep = writer->rows > 0;
-    if (!writer->finished && !writer->pipe && keep) {
-        /* The part is made readable as far as it goes. */
-        if (writer->failed || sink_flush(sink) != WEIR_OK) {
+    bool keep = writer->rows > 0 || writer->positioned;
+    if (!writer->finished && !writer->complete && !writer->pipe && writer->begun &&
+        writer->rows > 0) {
+        /* The part is made readable as far as it goes; with checkpoints, as far as the last one. */
+        if (writer->failed || writer->durable || sink_flush(sink) != WEIR_OK) {
             settle(writer);
-            keep = writer->rows > 0;
+            keep = writer->rows > 0 || writer->positioned;
         }
     }
-    if (encoding && encoding->end && writer->own) {
+    if (encoding && encoding->end && writer->begun) {
         encoding->end(writer);
     }
     weir_cache_uncharge(writer->arena.cache, writer->charged_bytes);
@@ -441,6 +468,9 @@ static const weir_sink_ops writer_ops = {
     .flush = sink_flush,
     .finish = sink_finish,
     .close = sink_close,
+    .position = weiri_writer_position,
+    .commit = weiri_writer_commit,
+    .resume = weiri_writer_resume,
 };
 
 /* ---- creating ------------------------------------------------------------------------------------ */
@@ -528,19 +558,13 @@ static weir_err look(weiri_writer *writer)
         return weiri_fail(WEIR_E_USAGE, "%s: leads to a file; state the file's own name",
                           writer->path);
     }
-    /* The next state of a side file is worth nothing without it. */
-    const struct {
-        const char *name;
-        bool force;
-    } ours[] = {{writer->part, writer->force},
-                {writer->side_part, writer->force},
-                {writer->side, writer->force},
-                {writer->side_next, true}};
-    weir_err err = name_taken(writer);
-    for (size_t i = 0; err == WEIR_OK && i < sizeof ours / sizeof *ours; i++) {
-        err = may_replace(ours[i].name, ours[i].force);
+    if (!writer->resume) {
+        weir_err err = weiri_writer_look(writer);
+        if (err != WEIR_OK) {
+            return err;
+        }
     }
-    return err == WEIR_OK ? folder_check(writer) : err;
+    return folder_check(writer);
 }
 
 static const char *joined(weiri_arena *arena, const char *path, const char *end)
@@ -598,6 +622,7 @@ weir_recording_create(const char *path, const weir_output_options *options, weir
     writer->format = format;
     writer->arena = arena;
     writer->force = known.force;
+    writer->resume = known.resume;
     writer->fd = writer->side_fd = -1;
     err = look(writer);
     if (err == WEIR_OK && format->encoding && format->encoding->library_bytes) {

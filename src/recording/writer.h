@@ -29,6 +29,14 @@ typedef struct weiri_writer {
     const char *side_next; /* PATH.json.next: becomes side_part when it is whole */
     bool pipe;             /* standard output or a device: no part, no side file, no way back */
     bool force, finished;
+    bool begun;  /* the encoding has its memory */
+    bool resume; /* a part may be there: its checkpoint says so, or it is refused at the start */
+    bool
+        ours; /* a part that is there is of a run that had written no checkpoint of it: worth nothing */
+    bool durable;    /* there are checkpoints: what follows the last one is not relied on */
+    bool positioned; /* one has the position of the part: it is never removed */
+    bool resumed;    /* the part is open, and cut back to where the checkpoint says */
+    bool complete;   /* nothing follows but the names */
     int fd, side_fd; /* -1 = not open */
 
     weir_spec spec;
@@ -68,6 +76,13 @@ typedef struct weiri_encoding {
     weir_err (*flush)(weiri_writer *writer, bool last);
     /* Ends it, after an error too. */
     void (*end)(weiri_writer *writer);
+    /* Of formats that write over what they have written (the next four together): with checkpoints, flush holds
+     * this back. position puts it into the checkpoint, and where the file ends; commit writes it; resume writes
+     * it into the part that is open and cut back; reopen goes on with the file, instead of begin. */
+    weir_err (*position)(weiri_writer *writer, weir_checkpoint *checkpoint);
+    weir_err (*commit)(weiri_writer *writer);
+    weir_err (*resume)(weiri_writer *writer, weir_checkpoint *checkpoint);
+    weir_err (*reopen)(weiri_writer *writer);
 } weiri_encoding;
 
 /* Into the buffer, and from there to the file. */
@@ -75,6 +90,18 @@ weir_err weiri_writer_put(weiri_writer *writer, const void *from, size_t bytes);
 
 /* So many rows are put now, whole. */
 void weiri_writer_mark(weiri_writer *writer, uint64_t rows);
+
+/* What is in writer.c for resume.c. */
+weir_err weiri_writer_flush(weiri_writer *writer, bool last);
+/* Whether the names that an output needs are free, or of files that may be replaced. */
+weir_err weiri_writer_look(const weiri_writer *writer);
+weir_err weiri_write_head(weiri_writer *writer);
+
+/* resume.c: the sink's functions for checkpoints; and a resumed output's start. */
+weir_err weiri_writer_position(weir_sink *sink, weir_checkpoint *checkpoint, bool last);
+weir_err weiri_writer_commit(weir_sink *sink);
+weir_err weiri_writer_resume(weir_sink *sink, weir_checkpoint *checkpoint);
+weir_err weiri_writer_restart(weiri_writer *writer);
 
 /* A new file of that name, which no other run writes; it never goes through a link. What is there already makes
  * way where it is empty, or `force` is set. WEIR_E_IO, WEIR_E_USAGE. */

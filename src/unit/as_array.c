@@ -37,15 +37,11 @@ static weir_err find_heap(const as_array_settings *settings, weir_heap **ret_hea
  * parent's limit reaches a child (M8). */
 static weir_err read_limit(const as_array_settings *settings, uint64_t *ret_limit)
 {
-    *ret_limit = WEIR_NO_LIMIT;
-    if (weiri_equal_blind(settings->cache_limit, "none")) {
-        return WEIR_OK;
-    }
     if (weiri_equal_blind(settings->cache_limit, "default")) {
         *ret_limit = WEIRI_LIMIT_PRESET;
         return WEIR_OK;
     }
-    weir_err err = weir_bytes_parse(settings->cache_limit, ret_limit);
+    weir_err err = weir_limit_parse(settings->cache_limit, false, ret_limit);
     return err == WEIR_OK ? err : weiri_fail_prefix(WEIR_E_CHAIN, "cache_limit: ");
 }
 

@@ -206,8 +206,7 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     plan->constant_bytes = sizeof(crossing);
     plan->scratch_bytes = SCRATCH_BYTES;
     plan->scratch_column_bytes = SCRATCH_COLUMN_BYTES;
-    plan->out.units = NULL; /* a number of events */
-    return err;
+    return err == WEIR_OK ? weiri_units_follow(plan, 0.0, "") : err; /* a number of events */
 }
 
 static void prepare(const void *settings, const weiri_unit_plan *plan, void *constants)
@@ -218,7 +217,7 @@ static void prepare(const void *settings, const weiri_unit_plan *plan, void *con
 static void reset(weiri_block *block)
 {
     const crossing *k = block->constants;
-    size_t columns = (size_t)weir_spec_columns(block->in);
+    size_t columns = (size_t)block->columns;
     for (int i = 0; i < (k->absolute ? MEDIAN : SEEN + 1); i++) {
         memset(block->state[i], 0, columns * (i == BEYOND || i == ACTIVE ? 1 : i == COUNT ? 4 : 8));
     }
@@ -476,7 +475,7 @@ static void run_end(weiri_block *block, const weiri_work *work, size_t columns)
 static void run(weiri_block *block, const weiri_work *work)
 {
     const crossing *k = block->constants;
-    size_t columns = (size_t)weir_spec_columns(block->in);
+    size_t columns = (size_t)block->columns;
     bool f32 = block->in->dtype == WEIR_F32, clean = true;
     size_t value_bytes = f32 ? sizeof(float) : sizeof(double);
     if (work->ended) {

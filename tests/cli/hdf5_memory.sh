@@ -30,7 +30,7 @@ done
 # The helper ends with its parent, however that ended, and with the recording's end.
 mkfifo full
 exec 9<>full # which nobody reads
-"$WEIR" run copy.yaml 20.h5 -o - --format raw >full 2>/dev/null 9>&- &
+"$WEIR" run copy.yaml 20.h5 -o - --output-format raw >full 2>/dev/null 9>&- &
 child=$!
 helper=
 for _ in 1 2 3 4 5 6 7 8 9 10; do

@@ -16,17 +16,28 @@ for signal in $signals; do
     grep -q '"frames": [1-9]' out
 done
 
-# Behind nohup it goes on, until SIGTERM.
+# Under nohup it goes on after the terminal has closed: more rows are flushed. SIGTERM ends it.
+rows() {
+    sed -n 's/.*"rows": \([0-9]*\).*/\1/p' nohup.npy.json.part 2>/dev/null | head -n 1
+}
+
+# more_than ROWS: waits until more are flushed, for a minute at most.
+more_than() {
+    tries=0
+    while found=$(rows) && [ "${found:-0}" -le "$1" ]; do
+        [ $tries -lt 600 ] || fail "nohup: still $1 rows: $(cat err)"
+        kill -s 0 $child || fail "nohup: it has ended: $(cat err)"
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+}
+
 nohup "$WEIR" run "$SPIKE" "$input" -o nohup.npy --quiet >out 2>err </dev/null &
 child=$!
-tries=0
-while [ ! -s nohup.npy.part ] && [ $tries -lt 100 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
-done
+more_than 0
 kill -s HUP $child
-sleep 0.5
-kill -s TERM $child || true
+more_than "$(rows)"
+kill -s TERM $child
 got=0
 wait $child || got=$?
 [ $got -eq 130 ] || fail "nohup: exit status $got: $(cat err)"

@@ -13,10 +13,10 @@ run() {
     [ "$(wc -l <err)" -eq 1 ] || fail "not one line: $(cat err)"
 }
 run plan c.yaml "$input"
-run run c.yaml "$input" --quiet -o - --format raw
-run run c.yaml "$input" --quiet -o - --format csv
+run run c.yaml "$input" --quiet -o - --output-format raw
+run run c.yaml "$input" --quiet -o - --output-format csv
 for format in npy wav hdf5; do # which a pipe cannot hold, whether this build has them or not
-    status 2 "$WEIR" run c.yaml "$input" --quiet -o - --format $format
+    status 2 "$WEIR" run c.yaml "$input" --quiet -o - --output-format $format
     [ "$(wc -l <err)" -eq 1 ] || fail "not one line: $(cat err)"
 done
 if [ -w /dev/full ]; then

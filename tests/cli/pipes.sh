@@ -6,9 +6,9 @@ raw="--format raw --dtype f32 --channels-in-file 8 --rate 30kHz"
 echo "[]" >through.yaml
 status 0 "$WEIR" run "$SPIKE" "$input" -o one.npy -q
 # shellcheck disable=SC2086
-"$WEIR" run through.yaml "$input" -o - --format raw -q | "$WEIR" run "$SPIKE" - $raw -o two.npy -q
+"$WEIR" run through.yaml "$input" -o - --output-format raw -q | "$WEIR" run "$SPIKE" - $raw -o two.npy -q
 cmp one.npy two.npy || fail "other bytes through a pipe"
-"$WEIR" run through.yaml "$input" -o - --format raw >bytes 2>err # plan and summary make way for the bytes
+"$WEIR" run through.yaml "$input" -o - --output-format raw >bytes 2>err # plan and summary make way for the bytes
 [ "$(wc -c <bytes)" -eq $((60000 * 8 * 4)) ] || fail "$(wc -c <bytes) bytes"
 grep -q "^done: " err
 # shellcheck disable=SC2086

@@ -30,3 +30,26 @@ grep -q 'there already' "$work/error"
 status=0
 "$WEIR" plot "$work/none.npy" >/dev/null 2>&1 || status=$?
 [ "$status" -eq 7 ] || [ "$status" -eq 4 ]
+
+# Annotations and gaps are drawn; other formats than SVG are refused by name.
+grep -q 'class="note"' "$work/a.svg" || { echo "FAILED: no annotation in the picture"; exit 1; }
+printf 'time,a\n0,1\n0.1,2\n0.2,1\n5,2\n5.1,1\n5.2,2\n' >"$work/gap.csv"
+"$WEIR" plot "$work/gap.csv" --rate 10 -o "$work/gap.svg" >/dev/null 2>&1
+[ "$(grep -c 'class="gap"' "$work/gap.svg")" -eq 1 ] || { echo "FAILED: no gap in the picture"; exit 1; }
+status=0
+"$WEIR" plot "$sample" -o "$work/x.png" >/dev/null 2>"$work/error" || status=$?
+[ "$status" -eq 2 ] && [ ! -e "$work/x.png" ]
+grep -q "written as SVG only; name it $work/x.svg" "$work/error"
+
+# Of an array with more dimensions --channels selects values of a frame, as the notice suggests.
+printf 'chain:\n  - window: {newaxis: win, window_dur: 10 ms, window_shift: 5 ms}\n' >"$work/chain.yaml"
+"$WEIR" run "$work/chain.yaml" synthetic:channels=4,rate=1000,seconds=2,seed=1 -o "$work/w.npy" -q
+"$WEIR" plot "$work/w.npy" 2>"$work/error" >/dev/null
+grep -q 'choose with --channels, by numbers from 0 to 39' "$work/error"
+"$WEIR" plot "$work/w.npy" --channels 0,39 >"$work/terminal" 2>"$work/error"
+grep -q '^time 0.009 s / ch3' "$work/terminal" && [ ! -s "$work/error" ]
+for list in 40 0- Fp1; do
+    status=0
+    "$WEIR" plot "$work/w.npy" --channels $list >/dev/null 2>"$work/error" || status=$?
+    [ "$status" -eq 2 ] && grep -q 'numbers 0 to 39' "$work/error"
+done

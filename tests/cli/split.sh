@@ -22,4 +22,4 @@ cmp through.npy d.d/out.raw.npy
 rm d.d/out.raw.npy
 status 2 "$WEIR" run c.yaml "$input" -o d.d/out.npy # one of them is there
 [ ! -e d.d/out.raw.npy ] && [ ! -e d.d/out.raw.npy.part ] || fail "something was written"
-refused 2 "3 outputs" "$WEIR" run c.yaml "$input" -o - --format raw
+refused 2 "3 outputs" "$WEIR" run c.yaml "$input" -o - --output-format raw

@@ -35,7 +35,28 @@ grep -q "^Can be changed while the chain runs: \`scale\`.$" out || fail "$(cat o
 # What the chain reads for every unit with a memory is on its page, and taken as the page says.
 for unit in butterworth ewma window; do
     status 0 "$WEIR" units $unit
-    grep -q "^on_gap  *choice " out || fail "no on_gap on the page of $unit: $(cat out)"
+    grep -q "^on_gap  *[a-z]*  *choice" out || fail "no on_gap on the page of $unit: $(cat out)"
 done
 status 0 "$WEIR" units scale
 ! grep -q on_gap out
+
+# What a person reads fits 80 columns: pages of units, plan and summary.
+narrow() {
+    awk 'length($0) > 80 { print; wide = 1 } END { exit wide }' "$1" || fail "more than 80 columns: $2"
+}
+while read -r unit; do
+    LC_ALL=C.UTF-8 "$WEIR" units "$unit" >out
+    narrow out "units $unit"
+done <names
+cat >chain.yaml <<'Y'
+chain:
+  - adaptive_standard_scaler: {time_constant: 3 s}
+  - window: {newaxis: window_of_a_long_name, window_dur: 2 s, window_shift: 0.5 s}
+  - aggregate: {axis: time, operation: mean}
+Y
+for command in plan "run -o out.npy --force"; do
+    # shellcheck disable=SC2086 # words
+    LC_ALL=C.UTF-8 "$WEIR" $command chain.yaml synthetic:channels=256,rate=30000,seconds=3,seed=1 --memory-limit 2GiB >out 2>&1
+    narrow out "$command: $(cat out)"
+done
+grep -q "window_of_a_long_name" out || "$WEIR" plan chain.yaml "$input" | tr -d '\n ' | grep -q window_of_a_long_name

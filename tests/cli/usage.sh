@@ -20,8 +20,8 @@ refused 2 "threads" "$WEIR" run c.yaml "$input" --threads 65
 refused 2 "--message-frames" "$WEIR" run c.yaml "$input" --message-frames 0
 refused 2 "exclude each other" "$WEIR" run c.yaml "$input" --message-frames 3 --message-lengths c.yaml
 refused 2 "or auto, is allowed" "$WEIR" run c.yaml "$input" --tile none -o clean/out.npy
-refused 2 "--format" "$WEIR" run c.yaml "$input" -o -
-refused 2 "standard output" "$WEIR" run c.yaml "$input" -o - --format raw --json
+refused 2 "-o - needs --output-format" "$WEIR" run c.yaml "$input" -o -
+refused 2 "standard output" "$WEIR" run c.yaml "$input" -o - --output-format raw --json
 refused 2 "standard input" "$WEIR" run - - --format raw
 refused 2 "clean/out.foo" "$WEIR" run c.yaml "$input" -o clean/out.foo
 refused 3 "butterworth" "$WEIR" units butterwort
@@ -39,3 +39,15 @@ grep -q "^weir [0-9]" out && grep -q "^  npy " out
 
 # The hint names an option that there is.
 refused 2 "state --output-format" "$WEIR" run "$SPIKE" synthetic:channels=1,rate=30000,seconds=1,seed=1 -o clean/o.mat
+
+# -h is help in every command and every command under a command.
+for command in run plan info units plot docs trace bench "trace record" "trace replay" "trace tune" "bench speed" "bench memory"; do
+    # shellcheck disable=SC2086 # two words
+    status 0 "$WEIR" $command -h
+    grep -qi "^usage: weir $command" out || fail "$command -h: $(cat out)"
+done
+
+# --format is the input's alone.
+printf '1,2\n3,4\n' >in.csv
+status 0 "$WEIR" run c.yaml in.csv --format csv --rate 10 -o - --output-format raw
+grep -q ',' out && fail "--format set the output's" || :

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Many buffers: 600,000 small ones with up to 100,000 live, their number kept to and the last as cheap as the
- * first; and the steady size beside many idle ones.
+ * Many buffers: small ones with up to 100,000 live, their number kept to and a pair no walk over all of them; and
+ * the steady size beside many idle ones.
  */
 #include <time.h>
 
@@ -30,11 +30,12 @@ static size_t most_live(weir_heap *heap, const char *policy)
     return strcmp(policy, "pages") == 0 || bears > 100000 ? 100000 : bears;
 }
 
-static void small_ones(const char *policy)
+/* Frees and takes small ones with `count` live; the least nanoseconds of a pair over several parts, since other
+ * processes may be running. */
+static double turnover(const char *policy, size_t count)
 {
-    enum { ALL = 600000, PART = 50000 };
+    enum { PARTS = 8, PART = 50000 };
     weir_heap *heap = counting_heap();
-    size_t count = most_live(heap, policy);
     weir_cache_options options = weir_cache_options_default();
     options.heap = heap;
     options.policy = policy;
@@ -45,32 +46,29 @@ static void small_ones(const char *policy)
     weir_buffer **live = calloc(count, sizeof(weir_buffer *)), *more = NULL;
     assert_non_null(live);
     uint64_t seed = testing_seed("small");
-    double part_least = 1e18, part_most = 0, start = now_ns();
-    for (size_t i = 0; i < ALL; i++) {
-        size_t at = i < count ? i : testing_random(&seed) % count;
-        weir_buffer_unref(live[at]);
-        live[at] = take_only(cache, 1 + testing_random(&seed) % 2500);
-        if (i + 1 == count) {
-            for (int again = 0; again < 2; again++) {
-                assert_fails(weir_cache_take(cache, 10, &more), WEIR_E_LIMIT,
-                             "buffers held, limit");
-            }
-            assert_true(stats_of(cache).refusals == 2 && stats_of(cache).live_buffers == count);
+    for (size_t i = 0; i < count; i++) {
+        live[i] = take_only(cache, 1 + testing_random(&seed) % 2500);
+    }
+    for (int again = 0; again < 2; again++) {
+        assert_fails(weir_cache_take(cache, 10, &more), WEIR_E_LIMIT, "buffers held, limit");
+    }
+    assert_true(stats_of(cache).refusals == 2 && stats_of(cache).live_buffers == count);
+    double least = 1e18;
+    for (int part = 0; part < PARTS; part++) {
+        double start = now_ns();
+        for (size_t i = 0; i < PART; i++) {
+            size_t at = testing_random(&seed) % count;
+            weir_buffer_unref(live[at]);
+            live[at] = take_only(cache, 1 + testing_random(&seed) % 2500);
         }
-        if (i % PART == PART - 1) {
-            double ns = (now_ns() - start) / PART;
-            part_least = i >= 2 * count && ns < part_least ? ns : part_least;
-            part_most = i >= 2 * count && ns > part_most ? ns : part_most;
-            start = now_ns();
-        }
+        double ns = (now_ns() - start) / PART;
+        least = ns < least ? ns : least;
     }
     weir_cache_stats s = stats_of(cache);
-    printf("%s: %.0f to %.0f ns a give and a take beside %zu live; %llu MiB live, %llu pinned\n",
-           policy, part_least, part_most, count, (unsigned long long)s.live_bytes >> 20,
+    printf("%s: %.0f ns a free and a take beside %zu live; %llu MiB live, %llu pinned\n", policy,
+           least, count, (unsigned long long)s.live_bytes >> 20,
            (unsigned long long)s.pinned_bytes >> 20);
     assert_true(s.live_buffers == count && s.idle_bytes <= 4 << 20); /* M4, M1 */
-    /* Flat. A walk over all would be thousands of times; less than that a busy machine can do. */
-    assert_true(part_most < 100 * part_least);
     assert_ok(weir_cache_check(cache));
     for (size_t i = 0; i < count; i++) {
         weir_buffer_unref(live[i]);
@@ -81,14 +79,21 @@ static void small_ones(const char *policy)
     weir_cache_destroy(cache);
     assert_true(weir_heap_counting_counts(heap).bytes == 0);
     weir_heap_destroy(heap);
+    return least;
 }
 
+/* A walk over all would take as many times as long as there are more of them; misses of the processor's caches make
+ * it up to 12 times as long with 100 times as many. */
 static void many_small_ones(void **state)
 {
     (void)state;
+    weir_heap *heap = counting_heap();
     for (size_t k = 0; k < KEEPING_POLICIES; k++) {
-        small_ones(keeping_policies[k]);
+        size_t count = most_live(heap, keeping_policies[k]), part = count / 100;
+        double few = turnover(keeping_policies[k], part);
+        assert_true(turnover(keeping_policies[k], count) < 50 * few);
     }
+    weir_heap_destroy(heap);
 }
 
 /* The least of several rounds, since other processes may be running. */
@@ -131,7 +136,7 @@ static void the_steady_size_beside_many_idle(void **state)
         double many = pair_beside(keeping_policies[k], idle);
         printf("%s: a pair %.0f ns, beside %zu idle %.0f ns\n", keeping_policies[k], none, idle,
                many);
-        assert_true(many < 100 * none); /* as above; alloc_stream has the figures */
+        assert_true(many < 4 * none);
     }
     weir_heap_destroy(heap);
 }

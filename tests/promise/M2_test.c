@@ -4,11 +4,12 @@
  * cause of one.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
-#include <unistd.h>
 
 #include <weir/chain.h>
 
+#include "cache/cache.h"
 #include "witness.h"
 
 #define LIMIT ((uint64_t)1 << 20)
@@ -244,10 +245,15 @@ static void *clear(void *cache)
     return NULL;
 }
 
+/* Once the take waits for what leaves: before, it would find it gone. */
 static void *open_gate(void *user)
 {
-    (void)user;
-    usleep(50000);
+    weir_cache *cache = user;
+    for (bool waits = false; !waits; sched_yield()) {
+        weiri_lock_take(&cache->lock);
+        waits = cache->less.waiters > 0;
+        weiri_lock_give(&cache->lock);
+    }
     sem_post(&gate);
     return NULL;
 }
@@ -273,7 +279,7 @@ static void what_leaves_is_waited_for(void **state)
     weir_buffer *buffer = NULL;
     assert_int_equal(weir_cache_take(cache, LIMIT, &buffer),
                      WEIR_E_LIMIT); /* would not fit without */
-    assert_int_equal(pthread_create(&opening, NULL, open_gate, NULL), 0);
+    assert_int_equal(pthread_create(&opening, NULL, open_gate, cache), 0);
     buffer = take(cache, 900000);
     pthread_join(clearing, NULL);
     pthread_join(opening, NULL);

@@ -122,6 +122,46 @@ static void check_plan(weir_chain *chain, const weir_plan *plan, uint64_t seed, 
     assert_int_equal(sum, plan->total_bytes);
 }
 
+/* The plan's parts against what the heap was asked for: all but records are what the first push allocates, and
+ * records are what is held before it and what the allocation costs beside its bytes (M6). */
+static void parts_are_what_the_heap_gave(void **state)
+{
+    (void)state;
+    uint64_t seed = test_seed();
+    test_random random = {seed};
+    weir_heap *host = NULL, *heap = NULL;
+    test_ok(weir_heap_find("host", &host));
+    int ran = 0;
+    for (int i = 0; i < 40; i++) {
+        test_ok(weir_heap_counting_create(host, &heap));
+        weir_spec spec = weir_spec_make(WEIR_F32, 30000.0, CHANNELS, NULL, NULL);
+        test_signal signal = test_signal_make(spec, 100, seed);
+        const weir_plan *plan = NULL;
+        weir_chain *chain = random_chain(heap, test_random_next(&random), WEIR_TILE_AUTO,
+                                         1 + (uint64_t)i % 2, true, &spec, &plan);
+        if (chain != NULL) {
+            ran++;
+            uint64_t parts = 0, records = 0;
+            for (size_t k = 0; k < plan->part_count; k++) {
+                const weir_plan_part *part = weir_plan_part_at(plan, k);
+                *(strcmp(part->kind, "records") == 0 ? &records : &parts) += part->bytes;
+            }
+            weir_cache_clear(weir_chain_cache(chain)); /* as the start does */
+            uint64_t before = weir_heap_counting_counts(heap).bytes;
+            weir_message message = {.spec = &spec, .data = signal.data, .frames = 100};
+            test_ok(weir_chain_push(chain, &message, NULL, NULL));
+            uint64_t taken = weir_heap_counting_counts(heap).bytes - before;
+            assert_true(taken == host->ops->good_size(host, (size_t)parts));
+            assert_true(records == before + taken - parts);
+            weir_chain_destroy(chain);
+        }
+        assert_int_equal(weir_heap_counting_counts(heap).bytes, 0);
+        weir_heap_destroy(heap);
+        free(signal.data);
+    }
+    assert_true(ran > 15);
+}
+
 /* S1, M3, M6 */
 static void random_chains(void **state)
 {
@@ -466,7 +506,7 @@ static void faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_chains), cmocka_unit_test(fused),  cmocka_unit_test(pieces),
+        cmocka_unit_test(parts_are_what_the_heap_gave), cmocka_unit_test(random_chains), cmocka_unit_test(fused),  cmocka_unit_test(pieces),
         cmocka_unit_test(split),  cmocka_unit_test(empty_chain),
         cmocka_unit_test(refusals),      cmocka_unit_test(faults),
     };

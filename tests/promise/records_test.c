@@ -128,6 +128,9 @@ static void run_way(const way *w, const test_signal *signal, records_log *l, tes
     weir_chain *chain = make(w, &signal->spec, NULL, NULL, l);
     test_push(chain, signal, 0, signal->frames, w->cut, 0, 0, &random, output);
     test_ok(weir_chain_finish(chain, test_collect, output));
+    weir_unit_report report = {.report_size = sizeof report};
+    test_ok(weir_chain_node_report(chain, w->deep ? 2 : 0, &report)); /* S9: bins of 63 frames */
+    assert_int_equal(report.unfinished_frames, signal->frames % 63);
     weir_chain_destroy(chain);
 }
 
@@ -459,7 +462,7 @@ static void memory_is_planned(void **state)
         assert_int_equal(l.count, (FRAMES - 1 + apart - 1) / apart * CHANNELS);
         size_t parts = 0;
         for (size_t p = 0; p < plan->part_count; p++) {
-            if (strcmp(plan->parts[p].kind, "events") == 0) {
+            if (strcmp(plan->parts[p].kind, "record port") == 0) {
                 uint64_t used = weir_chain_used_bytes(chain, p), bytes = plan->parts[p].bytes;
                 parts++;
                 if (used * 10 < bytes * 8) {

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define READ_AHEAD 4096 /* libhdf5 may read so much more metadata than it needs */
@@ -99,7 +100,7 @@ static haddr_t driver_get_eof(const H5FD_t *driver, H5FD_mem_t type)
 {
     (void)type;
     const weiri_hdf5 *h = of(driver);
-    return h->reading ? (haddr_t)INT64_MAX : h->end;
+    return h->reading || h->goes_on ? (haddr_t)INT64_MAX : h->end;
 }
 
 /* Bytes of the file up to its end. */
@@ -184,7 +185,16 @@ static herr_t driver_truncate(H5FD_t *driver, hid_t dxpl, hbool_t closing)
     (void)dxpl;
     (void)closing;
     weiri_hdf5 *h = of(driver);
-    if (h->reading || h->dead || ftruncate(h->fd, (off_t)h->end) == 0) {
+    struct stat status;
+    if (h->reading || h->dead) {
+        return 0;
+    }
+    /* What a checkpoint relies on is not cut off before the next one is there. */
+    if (h->order && h->order->durable && fstat(h->fd, &status) == 0 &&
+        (haddr_t)status.st_size >= h->end) {
+        return 0;
+    }
+    if (ftruncate(h->fd, (off_t)h->end) == 0) {
         return 0;
     }
     keep_error(h, weiri_fail(WEIR_E_IO, "%s: cannot be written: %s", h->name, strerror(errno)));
@@ -255,8 +265,9 @@ weir_err weiri_hdf5_open(weiri_hdf5 *h)
     h->file = H5I_INVALID_HID;
     hid_t access = access_of(h);
     if (access >= 0) {
-        h->file = h->reading ? H5Fopen("weir", H5F_ACC_RDONLY, access)
-                             : H5Fcreate("weir", H5F_ACC_TRUNC, H5P_DEFAULT, access);
+        h->file = h->reading   ? H5Fopen("weir", H5F_ACC_RDONLY, access)
+                  : h->goes_on ? H5Fopen("weir", H5F_ACC_RDWR, access)
+                               : H5Fcreate("weir", H5F_ACC_TRUNC, H5P_DEFAULT, access);
     }
     weir_err err = WEIR_OK;
     if (h->file < 0) {
@@ -311,5 +322,35 @@ weir_err weiri_hdf5_reserve(weiri_hdf5 *h, uint64_t bytes)
         return err;
     }
     return h->dead && h->err != WEIR_OK ? weiri_fail(h->err, "%s", h->why) : WEIR_OK;
+}
+
+/* ---- complex values -------------------------------------------------------------------------------------- */
+
+hid_t weiri_hdf5_complex(hid_t part)
+{
+    size_t bytes = H5Tget_size(part);
+    hid_t type = H5Tcreate(H5T_COMPOUND, 2 * bytes);
+    H5Tinsert(type, "r", 0, part);
+    H5Tinsert(type, "i", bytes, part);
+    return type;
+}
+
+hid_t weiri_hdf5_part(hid_t type)
+{
+    if (H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2) {
+        return H5I_INVALID_HID;
+    }
+    int r = H5Tget_member_index(type, "r"), i = H5Tget_member_index(type, "i");
+    if (r < 0 || i < 0) {
+        return H5I_INVALID_HID;
+    }
+    hid_t part = H5Tget_member_type(type, (unsigned)r);
+    hid_t other = H5Tget_member_type(type, (unsigned)i);
+    bool is = H5Tget_class(part) == H5T_FLOAT && H5Tequal(part, other) > 0;
+    H5Tclose(other);
+    if (!is) {
+        H5Tclose(part);
+    }
+    return is ? part : H5I_INVALID_HID;
 }
 #endif

@@ -27,6 +27,7 @@ typedef struct weiri_hdf5_held {
 
 typedef struct weiri_hdf5_order {
     bool holding;
+    bool durable; /* with checkpoints: held until the checkpoint that has it is durable */
     size_t count, used;
     weiri_hdf5_held list[WEIRI_HDF5_HELD];
     unsigned char bytes[WEIRI_HDF5_HELD_BYTES];
@@ -41,6 +42,7 @@ typedef struct weiri_hdf5 {
     uint64_t size; /* reading: bytes that are there */
     const char *name;
     weiri_hdf5_order *order; /* of the writer; else NULL */
+    bool goes_on;            /* writing: the file is there already */
     bool dead;               /* writing failed: nothing more is written, and closing succeeds */
     bool past_end;           /* a read went beyond the file's end */
     haddr_t
@@ -64,6 +66,11 @@ weir_err weiri_hdf5_open(weiri_hdf5 *h);
 weir_err weiri_hdf5_fail(weiri_hdf5 *h, weir_err err, const char *what);
 /* Allocates the next bytes of the file on disk, so that a flush cannot meet a full disk. */
 weir_err weiri_hdf5_reserve(weiri_hdf5 *h, uint64_t bytes);
+
+/* Complex values as h5py has them: a compound of two floats, r and i. Their type, of parts of that type; and the
+ * type of the parts, opened, of a type that is such a compound, else H5I_INVALID_HID. */
+hid_t weiri_hdf5_complex(hid_t part);
+hid_t weiri_hdf5_part(hid_t type);
 
 /* Writes, unless an error was met before: then nothing. WEIR_E_IO. */
 weir_err weiri_hdf5_put(weiri_hdf5 *h, haddr_t at, const void *from, size_t bytes);

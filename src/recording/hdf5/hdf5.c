@@ -68,7 +68,7 @@ static weir_err take_type(weiri_reader *reader, const weiri_hdf5_described *data
                           reader->path, reader->dataset);
     }
     if (data->is_float) {
-        coding = data->value_bytes <= 4 ? WEIRI_CODING_F32 : WEIRI_CODING_F64;
+        coding = data->part_bytes <= 4 ? WEIRI_CODING_F32 : WEIRI_CODING_F64;
     } else if (data->value_bytes == 1) {
         coding = data->is_signed ? WEIRI_CODING_I16 : WEIRI_CODING_U8;
     } else if (data->value_bytes == 2) {
@@ -81,6 +81,7 @@ static weir_err take_type(weiri_reader *reader, const weiri_hdf5_described *data
     }
     reader->stored = (weiri_stored){.coding = coding};
     reader->stored.big_endian = !weiri_stored_is(reader->stored, dtypes[coding]);
+    reader->stored.is_complex = data->is_complex;
     return WEIR_OK;
 }
 

@@ -6,6 +6,10 @@
  * can be read after every single write: new blocks at once, then the superblock (how far the file reaches), the
  * index from its root down (a parent that knows of a new child before the old child gives up its half), other
  * blocks, and the headers last (how many rows there are). Rows themselves go straight to new places.
+ *
+ * A power cut keeps no order, and a checkpoint must have the file as it was then. So with checkpoints all that would
+ * be written over is held back until it is in a durable checkpoint: whoever resumes writes it again, and has that
+ * state, whatever part of it was on the disk.
  */
 #include "recording/hdf5/driver.h"
 
@@ -32,8 +36,16 @@ bool weiri_hdf5_hold(weiri_hdf5 *h, H5FD_mem_t type, haddr_t at, size_t bytes, c
 {
     weiri_hdf5_order *order = h->order;
     const unsigned char *block = from;
-    if (order == NULL || !order->holding || order->count == WEIRI_HDF5_HELD ||
-        bytes > sizeof order->bytes - order->used) {
+    if (order == NULL || !order->holding || type == H5FD_MEM_DRAW) {
+        return false;
+    }
+    for (size_t i = 0; i < order->count; i++) {
+        if (order->list[i].at == at && order->list[i].bytes == bytes) {
+            memcpy(order->bytes + order->list[i].from, from, bytes);
+            return true;
+        }
+    }
+    if (order->count == WEIRI_HDF5_HELD || bytes > sizeof order->bytes - order->used) {
         return false;
     }
     int rank = type == H5FD_MEM_SUPER ? SUPERBLOCK : type == H5FD_MEM_OHDR ? HEADER : OTHER;
@@ -67,7 +79,7 @@ void weiri_hdf5_overlay(const weiri_hdf5 *h, haddr_t at, size_t bytes, void *to)
 weir_err weiri_hdf5_release(weiri_hdf5 *h)
 {
     weiri_hdf5_order *order = h->order;
-    order->holding = false;
+    order->holding = order->durable;
     /* By rank, else as they came: of two states of one block the later one goes last. */
     for (size_t i = 1; i < order->count; i++) {
         weiri_hdf5_held one = order->list[i];

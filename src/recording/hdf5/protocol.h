@@ -39,7 +39,7 @@ typedef enum weiri_hdf5_verb {
 typedef struct weiri_hdf5_question {
     uint32_t verb;
     uint32_t place_bytes, name_bytes; /* these texts follow */
-    uint32_t coding;                  /* ROWS: weiri_coding of the values in blocks */
+    uint32_t coding;                  /* ROWS: weiri_coding of the values in blocks, or of their parts */
     uint64_t first, count;            /* values or rows */
     uint64_t block_rows;              /* ROWS: of one block, at most */
     uint64_t memory_bytes;            /* ROWS: granted in addition to DATA */
@@ -71,8 +71,8 @@ typedef struct weiri_hdf5_listed {
 } weiri_hdf5_listed;
 
 typedef struct weiri_hdf5_described {
-    bool is_number, is_float, is_signed;
-    uint32_t value_bytes;
+    bool is_number, is_float, is_signed, is_complex;
+    uint32_t value_bytes, part_bytes; /* a complex value has two parts, to which the flags before refer */
     uint32_t dims;
     uint64_t shape[WEIR_MAX_DIMS]; /* as stated */
     uint64_t rows;                 /* as far as they are in the file */

@@ -8,7 +8,9 @@
 #include "recording/hdf5/driver.h"
 
 #ifdef WEIRI_HDF5
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CHUNK_BYTES   (256u * 1024u)
 #define CHUNK_SECONDS 10
@@ -21,6 +23,7 @@ typedef struct hdf5_out {
     hid_t type, data, segments, span, left_out;
     hsize_t chunk[WEIR_MAX_DIMS];
     uint64_t written; /* rows in the file */
+    uint64_t flushed; /* of them, with the last flush */
     size_t held;      /* rows in the buffer */
     bool open;
     weiri_hdf5_order order;
@@ -274,17 +277,14 @@ static hid_t native(weir_dtype part)
     }
 }
 
-/* Complex values as h5py and PyTables have them: a compound of r and i. */
-static hid_t value_type(weir_dtype dtype)
+static void make_types(hdf5_out *out, const weir_spec *spec)
 {
-    weir_dtype part = weir_dtype_part(dtype);
-    if (part == dtype) {
-        return H5Tcopy(native(dtype));
-    }
-    hid_t type = H5Tcreate(H5T_COMPOUND, weir_dtype_bytes(dtype));
-    H5Tinsert(type, "r", 0, native(part));
-    H5Tinsert(type, "i", weir_dtype_bytes(part), native(part));
-    return type;
+    hid_t part = native(weir_dtype_part(spec->dtype));
+    out->type = weir_dtype_parts(spec->dtype) > 1 ? weiri_hdf5_complex(part) : H5Tcopy(part);
+    out->span = H5Tcreate(H5T_COMPOUND, sizeof(weiri_span));
+    H5Tinsert(out->span, "start_s", offsetof(weiri_span, start_s), H5T_NATIVE_DOUBLE);
+    H5Tinsert(out->span, "first_row", offsetof(weiri_span, first_row), H5T_NATIVE_UINT64);
+    H5Tinsert(out->span, "rows", offsetof(weiri_span, rows), H5T_NATIVE_UINT64);
 }
 
 static bool make_datasets(hdf5_out *out, const weir_spec *spec)
@@ -295,12 +295,8 @@ static bool make_datasets(hdf5_out *out, const weir_spec *spec)
     for (uint32_t i = 1; i < spec->dim_count; i++) {
         size[i] = spec->dims[i].size;
     }
-    out->type = value_type(spec->dtype);
+    make_types(out, spec);
     out->data = make_growing(out->h.file, "data", out->type, spec->dim_count, out->chunk, size);
-    out->span = H5Tcreate(H5T_COMPOUND, sizeof(weiri_span));
-    H5Tinsert(out->span, "start_s", offsetof(weiri_span, start_s), H5T_NATIVE_DOUBLE);
-    H5Tinsert(out->span, "first_row", offsetof(weiri_span, first_row), H5T_NATIVE_UINT64);
-    H5Tinsert(out->span, "rows", offsetof(weiri_span, rows), H5T_NATIVE_UINT64);
     out->segments = make_growing(out->h.file, "segments", out->span, 1, span_chunk, NULL);
     /* Its one chunk is made now, so that it lies before the rows: a cut file keeps it. */
     static const weiri_span empty = {0};
@@ -310,7 +306,7 @@ static bool make_datasets(hdf5_out *out, const weir_spec *spec)
            put_number(out->segments, "left_out", H5T_NATIVE_UINT64, &none, &out->left_out);
 }
 
-static weir_err begin(weiri_writer *writer, const weir_source_info *source, const char *chain)
+static hdf5_out *prepare(weiri_writer *writer)
 {
     hdf5_out *out = writer->own;
     memset(out, 0, sizeof *out);
@@ -319,6 +315,12 @@ static weir_err begin(weiri_writer *writer, const weir_source_info *source, cons
     out->h.order = &out->order;
     out->type = out->data = out->segments = out->span = out->left_out = H5I_INVALID_HID;
     choose_chunk(&writer->spec, out->chunk);
+    return out;
+}
+
+static weir_err begin(weiri_writer *writer, const weir_source_info *source, const char *chain)
+{
+    hdf5_out *out = prepare(writer);
     weiri_hdf5_enter(&out->h);
     weir_err err = weiri_hdf5_open(&out->h);
     out->open = err == WEIR_OK;
@@ -332,6 +334,7 @@ static weir_err begin(weiri_writer *writer, const weir_source_info *source, cons
     if (err == WEIR_OK && H5Fflush(out->h.file, H5F_SCOPE_LOCAL) < 0) {
         err = weiri_hdf5_fail(&out->h, WEIR_E_IO, "cannot be flushed");
     }
+    out->order.durable = out->order.holding = writer->durable;
     weiri_hdf5_leave(&out->h);
     return err;
 }
@@ -412,7 +415,8 @@ static weir_err flush_in_order(hdf5_out *out)
     if (!good) {
         out->order.count = 0; /* the file stays as the last flush left it */
     }
-    weir_err err = weiri_hdf5_release(&out->h);
+    /* With checkpoints what is held goes into the next one, and then to the file. */
+    weir_err err = good && out->order.durable ? WEIR_OK : weiri_hdf5_release(&out->h);
     return good && err == WEIR_OK ? WEIR_OK
                                   : weiri_hdf5_fail(&out->h, WEIR_E_IO, "cannot be flushed");
 }
@@ -441,7 +445,9 @@ static weir_err flush(weiri_writer *writer, bool last)
     }
     weiri_hdf5_leave(&out->h);
     if (err == WEIR_OK) {
-        writer->safe_rows = out->written;
+        out->flushed = out->written;
+        writer->safe_rows = out->order.durable ? writer->safe_rows : out->flushed;
+        writer->put_bytes = out->h.end;
     }
     return err;
 }
@@ -459,10 +465,107 @@ static void end(weiri_writer *writer)
     weiri_hdf5_leave(&out->h);
 }
 
+/* ---- checkpoints ------------------------------------------------------------------------------------- */
+
+/* What is held back: each block after its place. */
+static weir_err position(weiri_writer *writer, weir_checkpoint *checkpoint)
+{
+    const hdf5_out *out = writer->own;
+    const weiri_hdf5_order *order = &out->order;
+    uint64_t count = order->count;
+    weir_err err = weir_checkpoint_put(checkpoint, &count, sizeof count);
+    for (size_t i = 0; err == WEIR_OK && i < order->count; i++) {
+        const weiri_hdf5_held *held = &order->list[i];
+        err = weir_checkpoint_put(checkpoint, held, sizeof *held);
+        if (err == WEIR_OK) {
+            err = weir_checkpoint_put(checkpoint, order->bytes + held->from, held->bytes);
+        }
+    }
+    return err;
+}
+
+static weir_err commit(weiri_writer *writer)
+{
+    hdf5_out *out = writer->own;
+    weir_err err = weiri_hdf5_release(&out->h);
+    if (err == WEIR_OK && ftruncate(writer->fd, (off_t)writer->put_bytes) != 0) {
+        err = weiri_fail(WEIR_E_IO, "%s: cannot be written: %s", writer->part, strerror(errno));
+    }
+    if (err == WEIR_OK) {
+        writer->safe_rows = out->flushed;
+    }
+    return err;
+}
+
+static weir_err resume(weiri_writer *writer, weir_checkpoint *checkpoint)
+{
+    unsigned char some[4096];
+    uint64_t count = 0;
+    weir_err err = weir_checkpoint_get(checkpoint, &count, sizeof count);
+    for (uint64_t i = 0; err == WEIR_OK && i < count; i++) {
+        weiri_hdf5_held held;
+        err = weir_checkpoint_get(checkpoint, &held, sizeof held);
+        for (size_t left = err == WEIR_OK ? held.bytes : 0; err == WEIR_OK && left > 0;) {
+            size_t now = left < sizeof some ? left : sizeof some;
+            err = weir_checkpoint_get(checkpoint, some, now);
+            off_t at = (off_t)(held.at + (held.bytes - left));
+            if (err == WEIR_OK && writer->fd >= 0 &&
+                pwrite(writer->fd, some, now, at) != (ssize_t)now) {
+                err = weiri_fail(WEIR_E_IO, "%s: cannot be written: %s", writer->part,
+                                 strerror(errno));
+            }
+            left -= now;
+        }
+    }
+    return err;
+}
+
+static bool open_datasets(hdf5_out *out, const weir_spec *spec, uint64_t rows)
+{
+    hsize_t size[WEIR_MAX_DIMS] = {0};
+    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    make_types(out, spec);
+    H5Pset_chunk_cache(access, 1, 0, 0);
+    out->data = H5Dopen2(out->h.file, "data", access);
+    out->segments = H5Dopen2(out->h.file, "segments", access);
+    out->left_out = out->segments < 0 ? -1 : H5Aopen(out->segments, "left_out", H5P_DEFAULT);
+    H5Pclose(access);
+    hid_t space = out->data < 0 ? -1 : H5Dget_space(out->data);
+    bool good = space >= 0 && out->left_out >= 0 &&
+                H5Sget_simple_extent_ndims(space) == (int)spec->dim_count &&
+                H5Sget_simple_extent_dims(space, size, NULL) >= 0 && size[0] == rows;
+    if (space >= 0) {
+        H5Sclose(space);
+    }
+    return good;
+}
+
+static weir_err reopen(weiri_writer *writer)
+{
+    hdf5_out *out = prepare(writer);
+    out->order.durable = out->order.holding = true;
+    out->h.goes_on = true;
+    out->written = out->flushed = writer->rows;
+    weiri_hdf5_enter(&out->h);
+    weir_err err = weiri_hdf5_open(&out->h);
+    out->h.goes_on = false;
+    out->open = err == WEIR_OK;
+    if (err == WEIR_OK &&
+        (out->h.end != writer->put_bytes || !open_datasets(out, &writer->spec, writer->rows))) {
+        err = weiri_hdf5_fail(&out->h, WEIR_E_IO, "is not as it was");
+    }
+    weiri_hdf5_leave(&out->h);
+    return err;
+}
+
 const weiri_encoding weiri_hdf5_encoding = {.library_bytes = WEIRI_HDF5_BYTES,
                                             .plan = plan,
                                             .begin = begin,
                                             .rows = rows,
                                             .flush = flush,
-                                            .end = end};
+                                            .end = end,
+                                            .position = position,
+                                            .commit = commit,
+                                            .resume = resume,
+                                            .reopen = reopen};
 #endif

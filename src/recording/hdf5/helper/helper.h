@@ -18,7 +18,7 @@ typedef struct opened {
     hsize_t shape[WEIR_MAX_DIMS], chunk[WEIR_MAX_DIMS]; /* chunk[0] 0: not in chunks */
     uint64_t row_bytes;                                 /* in the file, unpacked */
     uint64_t chunk_bytes, across, cache_bytes;
-    bool filtered;
+    bool filtered, is_complex;
 } opened;
 
 /* main.c: answers. The process ends where nobody hears them. */

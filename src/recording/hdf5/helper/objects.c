@@ -68,7 +68,11 @@ static bool is_signal(hid_t data)
 {
     hid_t type = H5Dget_type(data), create = H5Dget_create_plist(data), space = H5I_INVALID_HID;
     H5T_class_t class = H5Tget_class(type);
-    bool is = class == H5T_INTEGER || class == H5T_FLOAT;
+    hid_t part = weiri_hdf5_part(type);
+    bool is = class == H5T_INTEGER || class == H5T_FLOAT || part >= 0;
+    if (part >= 0) {
+        H5Tclose(part);
+    }
     if (is && H5Pget_layout(create) != H5D_VIRTUAL) {
         space = H5Dget_space(data);
         int dims = H5Sget_simple_extent_ndims(space);

@@ -226,13 +226,18 @@ weir_err answer_dataset(weiri_hdf5 *h, const char *place, opened *in)
     }
     snprintf(in->name, sizeof in->name, "%s", place);
     weiri_hdf5_described all = {.file_bytes = h->end};
-    hid_t type = H5Dget_type(in->data);
-    H5T_class_t class = H5Tget_class(type);
-    size_t bytes = H5Tget_size(type);
+    hid_t type = H5Dget_type(in->data), half = weiri_hdf5_part(type);
+    in->is_complex = all.is_complex = half >= 0;
+    hid_t part = all.is_complex ? half : H5Tcopy(type);
+    H5T_class_t class = H5Tget_class(part);
+    size_t bytes = H5Tget_size(part), value_bytes = H5Tget_size(type);
     all.is_float = class == H5T_FLOAT;
-    all.is_number = (all.is_float || class == H5T_INTEGER) && bytes >= 1 && bytes <= 16;
-    all.is_signed = class == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2;
-    all.value_bytes = bytes < UINT32_MAX ? (uint32_t)bytes : 0;
+    all.is_number = (all.is_float || class == H5T_INTEGER) && bytes >= 1 && bytes <= 16 &&
+                    value_bytes < UINT32_MAX;
+    all.is_signed = class == H5T_INTEGER && H5Tget_sign(part) == H5T_SGN_2;
+    all.value_bytes = all.is_number ? (uint32_t)value_bytes : 0;
+    all.part_bytes = all.is_number ? (uint32_t)bytes : 0;
+    H5Tclose(part);
     H5Tclose(type);
     err = take_layout(h, in, &all);
     if (err == WEIR_OK) {
@@ -392,13 +397,14 @@ weir_err answer_rows(weiri_hdf5 *h, const weiri_hdf5_question *ask, opened *in)
     const hid_t types[WEIRI_CODINGS] = {H5T_NATIVE_UINT8, H5T_NATIVE_UINT16, H5T_NATIVE_INT16,
                                         H5T_NATIVE_INT32, H5T_NATIVE_INT32,  H5T_NATIVE_FLOAT,
                                         H5T_NATIVE_DOUBLE};
-    static unsigned char convert[CONVERT_BYTES];
+    static unsigned char convert[CONVERT_BYTES], behind[CONVERT_BYTES]; /* of compounds, both */
     if (in->data < 0 || ask->coding >= WEIRI_CODINGS || ask->block_rows == 0) {
         return weiri_fail(WEIR_E_INTERNAL, "%s: rows of no dataset, or in no coding", h->name);
     }
     grant(WEIRI_HDF5_DATA + ask->memory_bytes);
     weir_err err = open_with_cache(h, in);
-    rows_to to = {.type = types[ask->coding],
+    hid_t part = types[ask->coding];
+    rows_to to = {.type = in->is_complex ? weiri_hdf5_complex(part) : H5Tcopy(part),
                   .transfer = H5Pcreate(H5P_DATASET_XFER),
                   .piece = ask->block_rows,
                   .columns = in->dims > 1 ? in->shape[1] : 1};
@@ -409,7 +415,7 @@ weir_err answer_rows(weiri_hdf5 *h, const weiri_hdf5_question *ask, opened *in)
     }
     size_t bytes = 2 * ask->block_rows * to.row_bytes;
     char *blocks = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, WEIRI_HDF5_BLOCKS, 0);
-    if (blocks == MAP_FAILED || H5Pset_buffer(to.transfer, CONVERT_BYTES, convert, NULL) < 0) {
+    if (blocks == MAP_FAILED || H5Pset_buffer(to.transfer, CONVERT_BYTES, convert, behind) < 0) {
         err = weiri_fail(WEIR_E_NOMEM, "%s: no memory for %llu rows", h->name,
                          (unsigned long long)ask->block_rows);
     }
@@ -419,6 +425,7 @@ weir_err answer_rows(weiri_hdf5 *h, const weiri_hdf5_question *ask, opened *in)
     if (blocks != MAP_FAILED) {
         munmap(blocks, bytes);
     }
+    H5Tclose(to.type);
     H5Pclose(to.transfer);
     return err;
 }

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * auto.c: cache_limit: auto. Chooses the limit of a cache in use, by the same stack distances as `weir trace
+ * tune` (distance.h), within WEIRI_TUNER_BYTES that are counted as the cache's book-keeping.
+ *
+ * Bounded are: the stack (the lowest part is forgotten, distances that are given stay exact) and the
+ * histogram of distances (sixteen buckets an octave; each remembers the largest distance it met, so that
+ * what is chosen is a distance that occurred, and at most a sixteenth above the exact answer).
+ *
+ * Chosen is the smallest distance that WEIRI_TUNER_RATE of the takes do not exceed; where even the largest
+ * does not serve so many, that share of those that can be served (a cache that has just begun has never seen
+ * most of its sizes). The model is of the limit that was chosen last, so it comes to rest where model and
+ * cache agree. It is chosen anew after 256 takes, each time they have doubled, and from WINDOW / 4 on at each
+ * quarter of it; at its end all counts are halved, so that a stream that has changed is followed.
+ *
+ * Where idle memory comes and goes in pieces (`pages`: granules), bytes beside live ones cannot be kept, which
+ * the model does not know. So the limit is whole pieces, and where the cache itself serves less than the model
+ * says, by more than a hundredth, one more is added; until the model's own answer moves.
+ *
+ * Where it is above the smallest limit: lengths in turn that could serve each other come to rest at a limit
+ * that keeps all of them (ten lengths 300 to 3000 frames: 62 % more); lengths that drift and come back, where twice
+ * the limit serves a few thousandths more (a third less to twice as much, by the seed); and buffers larger than
+ * the limit are modelled as if they were admitted. To find the smaller one it would have to serve less for a while to see:
+ * it is for `weir trace tune`, which replays.
+ */
+#include <string.h>
+
+#include "cache/cache.h"
+#include "cache/watch.h"
+#include "trace/distance.h"
+
+#define FIRST_TAKES 256
+#define WINDOW      ((uint64_t)1 << 16)
+#define OCTAVES     48 /* distances to 2^48 */
+#define BUCKETS     (16 * OCTAVES)
+
+typedef struct bucket {
+    uint64_t count, largest;
+} bucket;
+
+typedef struct weiri_tuner {
+    weiri_watcher watcher; /* first */
+    uint64_t takes, hits;  /* weighed as the buckets are */
+    uint64_t seen;         /* takes since the last halving, or in all before the first */
+    uint64_t next;         /* choose at this many seen */
+    uint64_t modelled,
+        served; /* hits since the last choice, by the model; the cache's own, at it */
+    uint64_t chosen,
+        extra; /* the model's last answer, in whole pieces; pieces added to it, bytes */
+    weiri_distance distance;
+    bucket buckets[BUCKETS];
+} weiri_tuner;
+
+/* The four bits below the highest say which sixteenth of its octave. */
+static size_t bucket_of(uint64_t distance)
+{
+    if (distance < 16) {
+        return (size_t)distance;
+    }
+    unsigned octave = 63u - (unsigned)__builtin_clzll(distance);
+    size_t at = 16 * (size_t)(octave - 3) + (size_t)(distance >> (octave - 4) & 15);
+    return at < BUCKETS ? at : BUCKETS - 1;
+}
+
+static void halve(weiri_tuner *tuner)
+{
+    tuner->takes /= 2;
+    tuner->hits = 0;
+    for (size_t i = 0; i < BUCKETS; i++) {
+        tuner->buckets[i].count /= 2;
+        if (tuner->buckets[i].count == 0) {
+            tuner->buckets[i].largest = 0;
+        }
+        tuner->hits += tuner->buckets[i].count;
+    }
+}
+
+static uint64_t choose(const weiri_tuner *tuner)
+{
+    double wanted = WEIRI_TUNER_RATE * (double)tuner->takes;
+    if ((double)tuner->hits < wanted) {
+        wanted = WEIRI_TUNER_RATE * (double)tuner->hits;
+    }
+    uint64_t sum = 0, limit = 0;
+    for (size_t i = 0; i < BUCKETS && (double)sum < wanted; i++) {
+        sum += tuner->buckets[i].count;
+        limit = tuner->buckets[i].count > 0 ? tuner->buckets[i].largest : limit;
+    }
+    return limit;
+}
+
+/* The model's limit in whole pieces, and what the cache has shown to need besides. */
+static uint64_t in_pieces(weiri_tuner *tuner, uint64_t limit, uint64_t hits)
+{
+    uint64_t grain = tuner->distance.policy->grain;
+    uint64_t served = hits - tuner->served, modelled = tuner->modelled;
+    tuner->served = hits;
+    tuner->modelled = 0;
+    if (grain == 0) {
+        return limit;
+    }
+    limit += limit % grain > 0 ? grain - limit % grain : 0;
+    if (limit != tuner->chosen) {
+        tuner->chosen = limit;
+        tuner->extra = 0;
+    } else if ((double)served < WEIRI_TUNER_RATE * (double)modelled) {
+        tuner->extra += grain;
+    }
+    return limit + tuner->extra;
+}
+
+/* A request that was charged so much; `hits` of the cache so far. True: it has chosen, *ret_limit. */
+static bool model_take(weiri_tuner *tuner, uint64_t charged, uint64_t hits, uint64_t *ret_limit)
+{
+    uint64_t size = 0;
+    uint64_t distance = weiri_distance_take(&tuner->distance, charged, &size);
+    if (distance != WEIRI_DISTANCE_NEVER) {
+        bucket *b = &tuner->buckets[bucket_of(distance)];
+        b->count++;
+        b->largest = distance > b->largest ? distance : b->largest;
+        tuner->hits++;
+        tuner->modelled += distance <= tuner->distance.limit;
+    }
+    tuner->takes++;
+    if (++tuner->seen < tuner->next || tuner->hits == 0) {
+        return false;
+    }
+    tuner->distance.limit = choose(tuner);
+    *ret_limit = in_pieces(tuner, tuner->distance.limit, hits);
+    if (tuner->seen >= WINDOW) {
+        halve(tuner);
+        tuner->seen = 0;
+        tuner->next = WINDOW / 4;
+    } else {
+        tuner->next = tuner->next >= WINDOW / 4 ? tuner->next + WINDOW / 4 : 2 * tuner->next;
+    }
+    return true;
+}
+
+static void take(weiri_watcher *watcher, weir_cache *cache, weiri_record *record, size_t asked)
+{
+    /* Where sizes matter, that of the request, not of what happened to serve it. */
+    uint64_t limit = 0;
+    uint64_t charged = cache->policy->ops->serves != NULL
+                           ? cache->policy->ops->size(cache->policy, asked)
+                           : record->buffer.charged;
+    if (model_take((weiri_tuner *)(void *)watcher, charged, cache->hits, &limit) &&
+        cache->automatic) {
+        cache->auto_limit = limit;
+        cache->cache_limit = cache->policy->cache_limit = limit;
+        weiri_watch_mark(cache, WEIRI_MARK_CACHE_LIMIT, limit);
+    }
+}
+
+static void give(weiri_watcher *watcher, const weiri_record *record)
+{
+    weiri_distance_give(&((weiri_tuner *)(void *)watcher)->distance, record->buffer.charged);
+}
+
+static const weiri_watcher_ops watcher_ops = {.take = take, .give = give};
+
+weiri_watcher *weiri_tuner_init(void *memory, const struct weiri_policy *policy)
+{
+    weiri_tuner *tuner = memory;
+    memset(tuner, 0, sizeof *tuner);
+    tuner->watcher.ops = &watcher_ops;
+    tuner->next = FIRST_TAKES;
+    weiri_distance_init(&tuner->distance, policy, tuner + 1,
+                        weiri_distance_runs(WEIRI_TUNER_BYTES - sizeof *tuner));
+    return &tuner->watcher;
+}
