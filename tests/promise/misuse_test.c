@@ -100,6 +100,8 @@ static void nulls_of_a_chain(void **state)
     REFUSED(weir_chain_node_report(NULL, 0, &unit));
     REFUSED(weir_chain_node_report(ready, 0, NULL));
     REFUSED(weir_chain_untiled(ready, NULL, 0, 1));
+    REFUSED(weir_checkpoint_put(NULL, rows, 1));
+    REFUSED(weir_checkpoint_get(NULL, rows, 1));
 
     assert_null(weir_chain_cache(NULL));
     assert_true(isnan(weir_chain_gap_tolerance(NULL)));
@@ -155,6 +157,8 @@ static void nulls_elsewhere(void **state)
     REFUSED_TEXT(weir_quantity_parse("1", WEIR_TIME, NULL));
     REFUSED_TEXT(weir_bytes_parse("1", NULL));
     REFUSED_TEXT(weir_bytes_parse(NULL, &bytes));
+    REFUSED(weir_limit_parse(NULL, true, &bytes));
+    REFUSED(weir_limit_parse("none", true, NULL));
     REFUSED_TEXT(weir_dtype_parse(NULL, &dtype));
     REFUSED_TEXT(weir_spec_check(NULL));
     REFUSED(weir_unit_find(NULL, &unit));
