@@ -294,7 +294,8 @@ typedef weir_err (*weir_sink_fn)(void *user, const weir_message *block);
  * due is out; a tile is only the most that is processed at a time. The first push
  * allocates all buffers: WEIR_E_PLAN where the plan is above the limit; no later push allocates anything.
  * A message that starts a new segment ends the open one first (see weir_chain_finish).
- * WEIR_E_USAGE: not planned, planned for a source, another spec, or called from the sink.
+ * WEIR_E_USAGE: not planned, planned for a source, another spec, called from the sink, or a first frame that is
+ * not within 292 years of the origin (times are ns in 64 bits).
  * An error of the sink ends the call and is returned as it is: nothing is reset. weir_chain_consumed says how
  * many frames of the message were consumed; the refused block is kept and offered again by the next call,
  * which goes on with the frames that were not consumed. weir_chain_reset drops both. */

@@ -198,6 +198,8 @@ weir_err weir_config_parse(const char *text,
                            const weir_chain_options *flags,
                            weir_chain **ret_chain)
 {
+    if (text == NULL || ret_chain == NULL)
+        return weiri_null(__func__);
     weiri_tree *tree;
     weir_chain_options known;
     weir_err err = weiri_chain_options_read(flags, &known);
@@ -247,6 +249,8 @@ static weir_err read_all(int file, const char *path, char *text, size_t *ret_len
 
 weir_err weir_config_load(const char *path, const weir_chain_options *flags, weir_chain **ret_chain)
 {
+    if (path == NULL || ret_chain == NULL)
+        return weiri_null(__func__);
     bool from_stdin = strcmp(path, "-") == 0;
     int file = from_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 && errno == EINTR) /* a fifo that nobody writes to */

@@ -156,7 +156,8 @@ static size_t write_value(weir_dtype dtype, const unsigned char *at, char *text)
         break;
     }
     double number = *(const double *)(const void *)at;
-    if (fabs(number) < 1e6 && number == (double)(int)number) {
+    /* A missing one is not compared: that would raise SIGFPE for a caller who has asked for it (S6). */
+    if (isfinite(number) && fabs(number) < 1e6 && number == (double)(int)number) {
         return (size_t)snprintf(text, NUMBER_BYTES, "%d", (int)number);
     }
     weiri_number_write(number, text, NUMBER_BYTES);

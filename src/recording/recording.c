@@ -335,7 +335,7 @@ weir_err weir_recording_open(const char *path,
         .known = offsetof(weir_recording_options, reserved),
     };
     if (path == NULL || ret_source == NULL) {
-        return weiri_fail(WEIR_E_USAGE, "weir_recording_open: NULL is not allowed");
+        return weiri_null(__func__);
     }
     weir_recording_options known = weir_recording_options_default();
     weir_err err = options ? weiri_sized_read(&rule, options, &known) : WEIR_OK;

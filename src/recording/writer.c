@@ -587,7 +587,7 @@ weir_recording_create(const char *path, const weir_output_options *options, weir
         .known = offsetof(weir_output_options, reserved),
     };
     if (path == NULL || ret_sink == NULL) {
-        return weiri_fail(WEIR_E_USAGE, "weir_recording_create: NULL is not allowed");
+        return weiri_null(__func__);
     }
     weir_output_options known = weir_output_options_default();
     weir_err err = options ? weiri_sized_read(&rule, options, &known) : WEIR_OK;
