@@ -85,7 +85,7 @@ cmp out.npy whole.npy || fail "the output differs"
 # What makes no sense.
 refused 2 "--resume needs --checkpoint FILE" run chain.yaml in.raw -o new.npy --resume
 refused 2 "--checkpoint needs -o OUTPUT" run chain.yaml in.raw --checkpoint job.ckpt
-refused 2 "--records and --checkpoint exclude each other" \
+refused 2 "--records and --checkpoint cannot be used together" \
     run chain.yaml in.raw -o new.npy --checkpoint job.ckpt --records events.csv
 refused 2 "in.raw: is the input" run chain.yaml in.raw -o new.npy --checkpoint in.raw
 refused 2 "chain.yaml: is the chain file" run chain.yaml in.raw -o new.npy --checkpoint chain.yaml

@@ -39,7 +39,7 @@ for name in r.html p.svg t.trace; do # what somebody left under the part's name
     p.svg) set -- plot x.npy -o $name ;;
     t.trace) set -- trace record c.yaml "$signal" -o $name -q ;;
     esac
-    refused 2 "$name.part: is there already" "$WEIR" "$@"
+    refused 2 "$name.part: already exists" "$WEIR" "$@"
     [ "$(cat $name.part)" = rows ] || fail "$name.part was replaced"
     echo mine >mine
     ln -sf mine $name.part
@@ -49,7 +49,7 @@ done
 
 # Without -o nothing is written: said in the first line.
 status 0 "$WEIR" run c.yaml "$signal"
-head -n 1 err | grep -q "no -o OUTPUT: the result is computed and measured, not written" || fail "$(head -n 1 err)"
+head -n 1 err | grep -q "no -o OUTPUT: the result is computed, not written" || fail "$(head -n 1 err)"
 status 0 "$WEIR" run c.yaml "$signal" -o y.npy
 ! grep -q "no -o" err || fail "said with -o"
 
