@@ -148,12 +148,12 @@ static void what_is_refused(void **state)
         {"a,b\n1,2\n3\n4,5\n", "line 3: found 1 fields, expected 2"},
         {"a,b\n1,2\n3,4,5\n4,5\n", "line 3: found 3 fields, expected 2"},
         {"a,b\n1,2\n3,x\n4,5\n", "line 3, column 2: found \"x\", expected a number"},
-        {"a,b\n1,2\n3,x\n4,5\n", "; --exclude \"b\" leaves its column out"},
+        {"a,b\n1,2\n3,x\n4,5\n", "; --exclude \"b\" leaves this column out"},
         {"a;b\n1,5;2\n3;4\n", "line 2, column 1: found \"1,5\", expected a number with a decimal "
                               "point; this has a decimal comma: replace it"},
         {"1,5\t2\n3,5\t4\n", "line 2, column 1: found \"3,5\", expected a number"},
         {"x,1.5,2\ny,2.5,3\n", "line 2, column 1: found \"y\", expected a number; --exclude \"x\" "
-                               "leaves its column out (line 1 was taken for labels)"},
+                               "leaves this column out (line 1 was taken for labels)"},
         {"a,b\n1,\"2\n3,4\n", "line 2: found the line's end, expected a closing quote"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -201,7 +201,7 @@ static void utf16(void **state)
         }
         weir_source *source = NULL;
         assert_fails(open_bytes(bytes, used, 100, piped, &source), WEIR_E_RECORDING,
-                     "text in UTF-16, expected UTF-8: convert it, for example by iconv");
+                     "text in UTF-16, expected UTF-8: convert it, for example with iconv");
     }
 }
 

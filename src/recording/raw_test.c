@@ -103,7 +103,7 @@ static void wfdb(void **state)
     write_file("100.hea", "100 2 360 4\n", 12);
     weir_recording_options options = stated("i16", 3);
     options.format = NULL;
-    assert_fails(open_only(path, &options), WEIR_E_RECORDING, "100.hea; WFDB is not read");
+    assert_fails(open_only(path, &options), WEIR_E_RECORDING, "100.hea; WFDB cannot be read");
     options.format = "raw"; /* who knows better */
     assert_ok(open_only(path, &options));
 }

@@ -79,7 +79,7 @@ static void times_that_do_not_fit(void **state)
         assert_ok(weir_recording_open(raw_file(9 + (size_t)beyond, NULL), &options, &source));
         if (beyond) {
             assert_fails(read_source(source, 64, 0, &all), WEIR_E_RECORDING,
-                         "times up to 292 years are allowed");
+                         "at most 292 years are allowed");
         } else {
             assert_ok(read_source(source, 64, 0, &all));
             assert_int_equal(all.frames, 9);

@@ -48,7 +48,7 @@ ends() {
         [ "${count:-0}" -gt 0 ] || fail "$signal: nothing can be read"
         same "out.$ext.part" "out.$ext.part" "$count" "$@"
         cp "out.$ext.part" before
-        refused 2 "was left by a run that did not end" "$WEIR" run "$SPIKE" "$endless" -o "out.$ext"
+        refused 2 "was left by an interrupted run" "$WEIR" run "$SPIKE" "$endless" -o "out.$ext"
         for force in "" --force; do # what is salvaged is not written over by its own rescue
             # shellcheck disable=SC2086 # none or one word
             refused 2 "out.$ext.part: is the input" \

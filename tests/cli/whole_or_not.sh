@@ -65,12 +65,12 @@ refused 2 "another run is writing it" "$WEIR" run c.yaml "$signal" -o k.npy --fo
 kill -s KILL $child
 wait $child || true
 cp k.npy.part killed
-refused 2 "was left by a run that did not end; rename it to keep it" "$WEIR" run c.yaml "$signal" -o k.npy
+refused 2 "was left by an interrupted run; rename it to keep it" "$WEIR" run c.yaml "$signal" -o k.npy
 cmp killed k.npy.part || fail "replaced"
 mv k.npy.part saved.npy
 refused 2 "k.npy.json.part: was left" "$WEIR" run c.yaml "$signal" -o k.npy
 mv k.npy.json.part saved.npy.json
 status 0 "$WEIR" run c.yaml "$signal" -o k.npy
 status 0 "$WEIR" info saved.npy
-grep -q "stopped before its end" out || fail "$(cat out)"
+grep -q "was interrupted at" out || fail "$(cat out)"
 status 0 "$WEIR" run c.yaml saved.npy -o done.npy
