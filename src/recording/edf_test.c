@@ -143,11 +143,11 @@ static void odd_and_read(void **state)
             break;
         case 5:
             m.date = "99.99.99";
-            notice = "no date";
+            notice = "not a date";
             break;
         case 6:
             m.label[0] = m.label[1] = "EEG";
-            notice = "now EEG-2";
+            notice = "renamed to EEG-2";
             break;
         case 7:
             m.label[0] = "";
@@ -194,7 +194,7 @@ static void damaged_tail(void **state)
         const weir_source_info *info = source->ops->info(source);
         assert_int_equal(info->frames, 50);
         assert_int_equal(info->notice_count, 1 + zero);
-        assert_non_null(strstr(info->notices[zero], "53 of its 60 bytes"));
+        assert_non_null(strstr(info->notices[zero], "53 of 60 bytes"));
         if (zero) {
             assert_string_equal(info->notices[0], "the header states 0 records, but data follow: 5 "
                                                   "records are read, up to the end of the file");
@@ -554,7 +554,7 @@ static void from_a_pipe(void **state)
             assert_string_equal(info->notices[1], said);
         }
         if (cut) {
-            assert_non_null(strstr(info->notices[1 + missing], "53 of its 60 bytes"));
+            assert_non_null(strstr(info->notices[1 + missing], "53 of 60 bytes"));
         }
         source->ops->close(source);
         close(ends[0]);

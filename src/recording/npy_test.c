@@ -379,7 +379,7 @@ static void pipe_that_ends_early(void **state)
     const weir_source_info *info = source->ops->info(source);
     assert_int_equal(info->notice_count, 2);
     assert_non_null(strstr(info->notices[0], "within a frame: the last 11 bytes are ignored"));
-    assert_non_null(strstr(info->notices[1], "2 of the 9 frames"));
+    assert_non_null(strstr(info->notices[1], "2 of the 9 stated frames"));
     assert_int_equal(all.frames, 2);
     recorded_free(&all);
     source->ops->close(source);
@@ -453,7 +453,7 @@ static void options_that_do_not_suit(void **state)
         const char *list, *said;
     } lists[] = {{"2", "channels 0 to 1"},
                  {"0-2", "channels 0 to 1"},
-                 {"1-0", "backwards"},
+                 {"1-0", "reversed"},
                  {"", "empty"},
                  {"0,,1", "empty"},
                  {"Fp1", "no channel Fp1"},

@@ -339,7 +339,7 @@ static void kin(void **state)
     snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
     options = weir_recording_options_default();
     options.format = "nsx";
-    assert_fails(open_only(name, &options), WEIR_E_USAGE, "not read from a pipe");
+    assert_fails(open_only(name, &options), WEIR_E_USAGE, "cannot be read from a pipe");
     close(ends[0]);
 }
 

@@ -107,7 +107,8 @@ static void annotations_left_out(void **state)
     assert_int_equal(info->annotation_count, 1024);
     assert_int_equal(info->annotations_left_out, 479);
     assert_int_equal(info->notice_count, 1);
-    assert_string_equal(info->notices[0], "annotations: the first 1024 are kept, 479 are left out");
+    assert_string_equal(info->notices[0],
+                        "annotations: the first 1024 are stored, 479 are left out");
     assert_int_equal(info->annotations[1023].onset_ns, INT64_C(1023500000000));
     source->ops->close(source);
     free(side);

@@ -210,6 +210,7 @@ static void what_it_is(void **state)
 int main(void)
 {
     (void)own_path("");
+    use_hdf5_helper();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(written_formats),
         cmocka_unit_test(recordings),

@@ -169,9 +169,9 @@ static void sizes(void **state)
         return;
     }
     made file = make("RIFF", 16, false, 0, false);
-    check(&file, 16, false, FRAMES, "never completed (0)");
+    check(&file, 16, false, FRAMES, "not filled in (0)");
     file = make("RIFF", 16, false, 0xffffffff, false);
-    check(&file, 16, false, FRAMES, "never completed (FFFFFFFF)");
+    check(&file, 16, false, FRAMES, "not filled in (FFFFFFFF)");
     file = make("RIFF", 16, false, 4000, false);
     check(&file, 16, false, FRAMES,
           "truncated: the header states 4000 bytes of data, 80 are present");
@@ -181,7 +181,7 @@ static void sizes(void **state)
     check(&file, 16, false, FRAMES, NULL);
     file = make("RIFF", 16, false, 80, false);
     file.count -= 3; /* within a frame */
-    check(&file, 16, false, FRAMES - 1, "cut short");
+    check(&file, 16, false, FRAMES - 1, "truncated");
 }
 
 /* Samples in wider containers: where in them the bits are is not stated, so what is there is named. */
@@ -343,7 +343,7 @@ static void what_is_written(void **state)
     assert_memory_equal(bytes + 108, "data", 4);
     assert_int_equal(number_at(bytes, 112, 4), 120);
     assert_memory_equal(bytes + 116, rows, 120);
-    static const char *const why[] = {"whole rates", "2^31", "1024 channels", "u16"};
+    static const char *const why[] = {"whole Hz", "2^31", "1024 channels", "u16"};
     weir_spec wrong[4] = {spec, spec, weir_spec_make(WEIR_F32, 8000, 1025, NULL, NULL), spec};
     wrong[0].rate_hz = 0.5;
     wrong[1].rate_hz = 1e10;

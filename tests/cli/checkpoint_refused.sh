@@ -34,7 +34,7 @@ refused_as_it_is "job.ckpt: the input or its options have changed" \
     run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume --duration 5s
 refused_as_it_is "job.ckpt: the chain file has changed" \
     run other.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
-refused_as_it_is "job.ckpt: belongs to output out.npy, not new.npy" \
+refused_as_it_is "job.ckpt: it belongs to output out.npy, not to new.npy" \
     run chain.yaml in.raw -o new.npy --checkpoint job.ckpt --resume
 if grep -q avx2 /proc/cpuinfo 2>/dev/null; then
     refused_as_it_is "SIMD level" \

@@ -88,4 +88,4 @@ list=$(i=0; while [ $i -lt 5 ]; do printf '+1\\024n\\024\\000'; i=$((i + 1)); do
 # shellcheck disable=SC2046 # a list of words
 edf m.edf 300 -100 $(i=0; while [ $i -lt 300 ]; do printf '+%d\\024\\024\\000%s ' $i "$list"; i=$((i + 1)); done)
 status 0 "$WEIR" info m.edf
-said ", ... (the first 1024 are kept, 476 left out)"
+said ", ... (the first 1024 are stored, 476 left out)"

@@ -15,7 +15,7 @@ status 0 "$WEIR" run "$SPIKE" "$input" --quiet
 [ ! -s out ] && [ ! -s err ] || fail "--quiet said something"
 if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then # a terminal: there it is
     TERM=xterm script -qec "'$WEIR' run '$SPIKE' '$input'" /dev/null >terminal </dev/null
-    grep -q "x real time  allocated" terminal || fail "no progress on a terminal"
+    grep -q "x real time  memory" terminal || fail "no progress on a terminal"
 else
     echo "not tried on a terminal: script(1) cannot make one here"
 fi

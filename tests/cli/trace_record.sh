@@ -31,7 +31,7 @@ status 2 "$WEIR" trace
 status 0 "$WEIR" trace --help
 head -c -1 trace >cut # the number of events at the end
 status 0 "$WEIR" trace replay cut
-grep -q "cut short" err || fail "not said: $(cat err)"
+grep -q "is truncated" err || fail "not said: $(cat err)"
 
 # What an array library would allocate: each unit's output of each message. Here 3 messages of 40
 # frames and one of 30, 2 channels f32; one bin of 50 frames ends in each of the last three.

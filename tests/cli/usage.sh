@@ -38,4 +38,4 @@ status 0 "$WEIR" --version
 grep -q "^weir [0-9]" out && grep -q "^  npy " out
 
 # The hint names an option that there is.
-refused 2 "state --output-format" "$WEIR" run "$SPIKE" synthetic:channels=1,rate=30000,seconds=1,seed=1 -o clean/o.mat
+refused 2 "or --output-format" "$WEIR" run "$SPIKE" synthetic:channels=1,rate=30000,seconds=1,seed=1 -o clean/o.mat

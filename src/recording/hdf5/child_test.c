@@ -164,7 +164,7 @@ static void nonsense(void **state)
     (void)state;
     static const char *const how[] = {"long", "kind", "rows", "more"};
     for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
-        assert_fails(open_with(how[i]), WEIR_E_RECORDING, "gave an answer that makes no sense");
+        assert_fails(open_with(how[i]), WEIR_E_RECORDING, "gave an invalid answer");
     }
     for (int i = 0; i < 200; i++) {
         char random[32];
