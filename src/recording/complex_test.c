@@ -92,8 +92,7 @@ static void refused_by_name(void **state)
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         char said[64];
-        snprintf(said, sizeof said, "the stream is complex (%s), which npy",
-                 i == 0 ? "c64" : "c128");
+        snprintf(said, sizeof said, "the stream is complex (%s); use npy", i == 0 ? "c64" : "c128");
         assert_fails(write_rows("a.csv", dtypes[i], NULL), WEIR_E_USAGE, said);
         assert_fails(write_rows("a.wav", dtypes[i], NULL), WEIR_E_USAGE, said);
     }

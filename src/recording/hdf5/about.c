@@ -190,7 +190,8 @@ static weir_err take_table(weiri_reader *reader, hdf5_in *in)
     if (err == WEIR_OK && good && rows < frames && reader->listed_count > 0) {
         /* Killed between the headers of the two. */
         weiri_notice(&reader->notices,
-                     "/segments state %llu rows of %llu: the last one is taken as longer",
+                     "/segments state %llu rows, the dataset has %llu; the last segment is assumed "
+                     "to be longer",
                      (unsigned long long)rows, (unsigned long long)frames);
         reader->listed[reader->listed_count - 1].frames += frames - rows;
     } else if (err == WEIR_OK && (!good || rows != frames) && frames > 0) {
@@ -238,7 +239,7 @@ static weir_err rate_is_missing(const weiri_reader *reader, const double *times,
     double step = known ? steps[known / 2] : 0;
     rate = known ? 1 / step : 0;
     return weiri_fail(WEIR_E_USAGE,
-                      "%s: an HDF5 file without a rate; state it by --rate HZ (its timestamps are "
+                      "%s: the HDF5 file states no rate; use --rate HZ (its timestamps are "
                       "%.6g s apart: %.6g Hz?)",
                       reader->path, step, rate);
 }

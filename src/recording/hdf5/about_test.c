@@ -362,7 +362,7 @@ static void matlab(void **state)
     snprintf((char *)bytes, sizeof bytes, "MATLAB 5.0 MAT-file, Platform: GLNXA64");
     assert_fails(weir_recording_open(write_file("old.mat", bytes, 1000), NULL, &source),
                  WEIR_E_USAGE,
-                 "a MATLAB file of version 5 to 7.2, which is not read; save it with -v7.3");
+                 "a MATLAB file of version 5 to 7.2 cannot be read; save it with -v7.3");
 }
 
 /* PATH:/NAME is split where PATH is a file, whatever the names hold. */
