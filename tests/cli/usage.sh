@@ -38,7 +38,7 @@ status 0 "$WEIR" --version
 grep -q "^weir [0-9]" out && grep -q "^  npy " out
 
 # The hint names an option that there is.
-refused 2 "state --output-format" "$WEIR" run "$SPIKE" synthetic:channels=1,rate=30000,seconds=1,seed=1 -o clean/o.mat
+refused 2 "or --output-format" "$WEIR" run "$SPIKE" synthetic:channels=1,rate=30000,seconds=1,seed=1 -o clean/o.mat
 
 # -h is help in every command and every command under a command.
 for command in run plan info units plot docs trace bench "trace record" "trace replay" "trace tune" "bench speed" "bench memory"; do

@@ -444,7 +444,9 @@ static void print_graph(const graph *g)
             print_error(" %s=%s", n->names[k], n->texts[k]);
         }
         for (int k = 0; k < g->output_count; k++) {
-            print_error(g->outputs[k] == i ? " -> output %d" : "", k);
+            if (g->outputs[k] == i) {
+                print_error(" -> output %d", k);
+            }
         }
         print_error("\n");
     }
