@@ -31,7 +31,7 @@ static weir_err tour(double *ret_mean)
     weir_err err = weir_config_parse(text, strlen(text), "tour", &flags, &chain);
     if (err == WEIR_OK) {
         weir_recording_options how = weir_recording_options_default();
-        how.cache = weir_chain_cache(chain); // what it holds counts too
+        how.cache = weir_chain_cache(chain); // its memory counts too
         err = weir_recording_open(path, &how, &source);
     }
     if (err == WEIR_OK)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * weir/base.h: what every layer shares: errors, quantities with units ("300 Hz", "64 MiB"),
- * values that settings are given as, tables that say which settings there are, the log callback.
+ * weir/base.h: shared by all layers: errors, quantities with physical units ("300 Hz", "64 MiB"),
+ * values of settings, tables that describe settings, the log callback.
  */
 #ifndef WEIR_BASE_H
 #define WEIR_BASE_H
@@ -27,8 +27,8 @@ extern "C" {
 #define WEIR_NODISCARD
 #endif
 
-/* The version of the library that the program runs with, as WEIR_VERSION is written; that macro is the version
- * of the header. Any thread. */
+/* Version of the library that the program runs with, in the form of WEIR_VERSION (the version of the header).
+ * Any thread. */
 WEIR_API const char *weir_version(void);
 
 /* ---- structs that grow ------------------------------------------------------------------- */
@@ -36,14 +36,14 @@ WEIR_API const char *weir_version(void);
 /* Options, function tables, statistics, plans, reports and events start with their size, so that later versions
  * can add fields at the end. One rule for all of them:
  *
- *   - who makes one sets its size: weir_..._options_default() does it for options, `= {.stats_size = sizeof
- *     stats}` for what a call fills in. Of what the library lends, the library has set it.
+ *   - whoever creates one sets its size: weir_..._options_default() does it for options, `= {.stats_size = sizeof
+ *     stats}` for what a call fills in. The library sets it in structs that it returns by pointer.
  *   - 0, or less than the first version had, is WEIR_E_USAGE, and the detail says what to do: an options struct
  *     that is only zeroed is refused.
- *   - a smaller one than this version's is of an older program: what it lacks has its default, and only what
- *     it has is written.
- *   - a larger one is of a newer program: what this version does not know must be zero, else WEIR_E_USAGE.
- *     What such a program gets filled in ends in zeros.
+ *   - a size smaller than this version's comes from an older program: missing fields have their defaults, and
+ *     only existing fields are written.
+ *   - a larger size comes from a newer program: fields that this version does not know must be zero, else
+ *     WEIR_E_USAGE. In structs that a call fills in they are set to zero.
  *
  * Options are returned by value: they grow into their `reserved` words, so that their size stays.
  * Plain data has no size and never changes within one soname: values, settings, axes, specs, messages,
@@ -70,42 +70,42 @@ typedef enum weir_err { WEIR_ERR_LIST(WEIR_ERR_ENUM) } weir_err;
 /* NULL where a pointer is required: a call that can fail returns WEIR_E_USAGE and names itself; one that returns a
  * value returns 0, NULL, -1 or NAN; one that returns nothing does nothing. */
 
-/* The fixed text of an error. Never NULL; lent for ever. Any thread. */
+/* The fixed text of an error. Never NULL; valid as long as the process. Any thread. */
 WEIR_API const char *weir_err_text(weir_err err);
 
-/* The exit status that the command gives for an error (DESIGN 8). Any thread. */
+/* The exit status of the command for an error. Any thread. */
 WEIR_API int weir_err_exit_status(weir_err err);
 
 /* One line on the last error of this thread: what, where, what was found, what is allowed. "" before
- * the first. Lent until this thread's next failing call. */
+ * the first. Borrowed pointer, valid until this thread's next failing call. */
 WEIR_API const char *weir_err_detail(void);
 
 /* ---- log --------------------------------------------------------------------------------- */
 
-/* Called with one line, no newline, from the thread that has something to say. Must not call weir. */
+/* Called with one line, without newline, in the thread that reports it. Must not call weir. */
 typedef void (*weir_log_fn)(void *user, const char *line);
 
-/* Sets where notices of the process go; NULL (the default) drops them. Any thread. */
+/* Sets the function that receives the notices of the process; NULL (the default) drops them. Any thread. */
 WEIR_API void weir_log_set(weir_log_fn log, void *user);
 
 /* ---- quantities -------------------------------------------------------------------------- */
 
 typedef enum weir_quantity {
-    WEIR_PLAIN,     /* a number without a unit */
+    WEIR_PLAIN,     /* a number without physical unit */
     WEIR_FREQUENCY, /* Hz: mHz Hz kHz MHz */
     WEIR_TIME,      /* s: ns us ms s min h */
     WEIR_BYTES,     /* B: KiB MiB GiB = 2^10.., kB MB GB = 10^3.., bare K M G = KiB MiB GiB */
-    WEIR_AMPLITUDE  /* in the stream's own unit: a plain number */
+    WEIR_AMPLITUDE  /* in the physical unit of the stream: a plain number */
 } weir_quantity;
 
 /* Reads "300 Hz", "10ms", "64 MiB", "1e-3" (point in any locale); a plain number is SI or bytes.
- * WEIR_E_USAGE: not a number, an unknown unit, or one of another kind; the detail names both. */
+ * WEIR_E_USAGE: not a number, an unknown physical unit, or one of another kind; the detail names both. */
 WEIR_API WEIR_NODISCARD weir_err weir_quantity_parse(const char *text,
                                                      weir_quantity kind,
                                                      double *ret_value);
 
-/* As weir_quantity_parse, for a whole number of bytes >= 0 that fits 63 bits; with a unit a fraction of a
- * byte is cut off ("1.1 GiB"). */
+/* As weir_quantity_parse, for a whole number of bytes >= 0 that fits 63 bits; with a unit of bytes a fraction of a
+ * byte is dropped ("1.1 GiB"). */
 WEIR_API WEIR_NODISCARD weir_err weir_bytes_parse(const char *text, uint64_t *ret_bytes);
 
 /* Writes "3.1 MiB" into text[size] (24 is enough); returns text. */
@@ -122,7 +122,7 @@ typedef enum weir_value_type {
     WEIR_VALUE_MAP
 } weir_value_type;
 
-/* A value as a chain file or a caller gives it. Plain data, borrowed by every call that takes it. */
+/* A value in a chain file or from a caller. Plain data; calls borrow it and do not keep it. */
 typedef struct weir_value {
     const char *key;                /* its name in a map; NULL in a list */
     weir_value_type type;
@@ -130,18 +130,18 @@ typedef struct weir_value {
     const char *text;               /* of a TEXT; of others as written, or NULL */
     const struct weir_value *items; /* of a LIST or MAP: count of them */
     size_t count;
-    uint32_t line, column;          /* where it stands in its file, from 1; 0 = no file */
+    uint32_t line, column;          /* place in its file, from 1; 0 = no file */
 } weir_value;
 
 /* Values made in C: weir_text("cutoff", "6 kHz"), weir_number("order", 4), weir_bool("numba", false). `key` is
- * NULL for an item of a list. Texts, items and keys are borrowed, as long as the value is used. */
+ * NULL for an item of a list. Texts, items and keys are borrowed: they must exist as long as the value is used. */
 WEIR_API weir_value weir_null(const char *key);
 WEIR_API weir_value weir_bool(const char *key, bool flag);
 WEIR_API weir_value weir_number(const char *key, double number);
 WEIR_API weir_value weir_text(const char *key, const char *text);
 WEIR_API weir_value weir_list_of(const char *key, const weir_value *items, size_t count);
 WEIR_API weir_value weir_map_of(const char *key, const weir_value *items, size_t count);
-/* A list of numbers; items[count] is memory of the caller's, for as long as the value is used:
+/* A list of numbers; items[count] is the caller's memory and must exist as long as the value is used:
  *     weir_value items[2];
  *     weir_value band = weir_numbers("band", (const double[]){300, 6000}, 2, items); */
 WEIR_API weir_value weir_numbers(const char *key,
@@ -159,18 +159,18 @@ typedef enum weir_setting_type {
     WEIR_SETTING_BOOL,      /* bool */
     WEIR_SETTING_LIST,      /* weir_list of double: one number or a list of them */
     WEIR_SETTING_MATRIX,    /* weir_matrix: a list of rows of equal length */
-    WEIR_SETTING_ANY,       /* const weir_value *: the unit reads it itself */
-    WEIR_SETTING_IGNORED    /* taken with a notice: a tuning key of the reference, without effect */
+    WEIR_SETTING_ANY,       /* const weir_value *: the processing unit parses it itself */
+    WEIR_SETTING_IGNORED    /* accepted with a notice and ignored: a setting of ezmsg-sigproc */
 } weir_setting_type;
 
-/* null, where null is the default, reads as NAN, INT64_MIN, NULL, -1 or an empty list. */
+/* null, where it is the default, is read as NAN, INT64_MIN, NULL, -1 or an empty list. */
 typedef struct weir_list {
     size_t count;
     union {
         const double *numbers;
         const int *choices;
     } of;
-    bool listed; /* given as a list, of one too; false: as a single value */
+    bool listed; /* given as a list (maybe of one entry); false: as a single value */
 } weir_list;
 
 typedef struct weir_matrix {
@@ -178,7 +178,7 @@ typedef struct weir_matrix {
     const double *numbers; /* row-major */
 } weir_matrix;
 
-/* One name of an enumeration, and the other name that it goes by (NULL = none). Case-blind. */
+/* One name of an enumeration, and an alternative name (NULL = none). Case-insensitive. */
 typedef struct weir_choice {
     const char *name;
     const char *also;
@@ -189,7 +189,7 @@ typedef struct weir_setting {
     const char *name;
     weir_setting_type type;
     weir_quantity kind;          /* of a NUMBER, QUANTITY, LIST */
-    const char *preset;          /* default as written in a file; "null" = none; NULL = required */
+    const char *preset;          /* default, as in a chain file; "null" = none; NULL = required */
     double min, max;             /* allowed range, ends included; both 0 = any finite number */
     const weir_choice *choices;  /* of an ENUM or ENUM_LIST; ends in a NULL name */
     size_t offset;               /* of the field in the unit's settings struct */

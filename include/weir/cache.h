@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * weir/cache.h: what freed bytes become. A cache takes buffers from a heap, keeps those that are
- * given back, and holds to two limits at every instant:
+ * weir/cache.h: buffer reuse. A cache allocates buffers from a heap, keeps freed ones for reuse, and observes
+ * two limits at every instant:
  *
  *     idle <= cache_limit                                                        (M1)
- *     live + idle + book-keeping + transit + charges = held <= memory_limit      (M2)
+ *     live + idle + book + transit + charges = held <= memory_limit      (M2)
  *
- * live: handed out. idle: given back and kept. book-keeping: the cache's own records. transit:
- * reserved and not yet allocated, or on the way back to the heap. charges: memory that others
- * declared (thread stacks, a library's own). All in bytes that the heap says are occupied (M4).
+ * live: in use. idle: cached, free for reuse. book: metadata of the cache. transit: reserved and not yet
+ * allocated, or being freed to the heap. charges: memory that others declared (thread stacks, memory of a
+ * library). held: allocated, all of it. All in bytes that the heap states as occupied (M4).
  */
 #ifndef WEIR_CACHE_H
 #define WEIR_CACHE_H
@@ -20,22 +20,22 @@ extern "C" {
 #endif
 
 #define WEIR_NO_LIMIT UINT64_MAX
-/* Of cache_limit alone. AUTO, at creation: chosen from the takes and gives as they come (96 KiB of
- * book-keeping), 512 MiB until it is; setting a number ends that, setting AUTO resumes it. */
+/* Of cache_limit alone. AUTO, at creation: chosen from the observed allocations and frees (96 KiB of
+ * metadata), 512 MiB until then; setting a number stops that, setting AUTO resumes it. */
 #define WEIR_LIMIT_AUTO (UINT64_MAX - 2)
 #define WEIR_LIMIT_OWN (UINT64_MAX - 3) /* the policy's own: mlx:cpu 32 MiB, others none */
 
-/* Reads a limit, as files, options and the environment state one: bytes ("64 MiB", as weir_bytes_parse),
- * "none" (WEIR_NO_LIMIT) and, where `automatic`, "auto" (WEIR_LIMIT_AUTO). Capitals make no difference. */
+/* Parses a limit as in files, options and the environment: bytes ("64 MiB", as weir_bytes_parse),
+ * "none" (WEIR_NO_LIMIT) and, if `automatic`, "auto" (WEIR_LIMIT_AUTO). Case-insensitive. */
 WEIR_API WEIR_NODISCARD weir_err weir_limit_parse(const char *text, bool automatic, uint64_t *ret_limit);
 
 typedef struct weir_cache weir_cache;
 
-/* A buffer in a user's hands. It remembers its cache, heap and real bytes. */
+/* A buffer in use. It stores its cache and real bytes. */
 typedef struct weir_buffer {
-    void *memory;    /* aligned to 64 B, contents undefined; of a device's heap a handle (heap.h) */
-    size_t bytes;    /* usable: at least what was asked */
-    size_t charged;  /* what it occupies and is counted as */
+    void *memory;    /* aligned to 64 B, contents undefined; of a device heap a handle (heap.h) */
+    size_t bytes;    /* usable: at least the bytes requested */
+    size_t charged;  /* bytes that it occupies, as counted */
     weir_cache *cache;
 } weir_buffer;
 
@@ -43,90 +43,89 @@ typedef struct weir_cache_options {
     size_t options_size;   /* sizeof(weir_cache_options) */
     weir_heap *heap;       /* NULL = host; must outlive the cache and its buffers */
     const char *policy;    /* NULL = "fit"; see below, and weir_cache_policies */
-    uint64_t cache_limit;  /* bound of idle, bytes; WEIR_NO_LIMIT = none; or LIMIT_AUTO, LIMIT_OWN */
-    uint64_t memory_limit; /* bound of held, bytes; WEIR_NO_LIMIT = none */
-    uint64_t max_buffers;  /* bound of live + idle buffers; 0 = what the heap bears */
+    uint64_t cache_limit;  /* largest idle, bytes; WEIR_NO_LIMIT = none; or LIMIT_AUTO, LIMIT_OWN */
+    uint64_t memory_limit; /* largest held, bytes; WEIR_NO_LIMIT = none */
+    uint64_t max_buffers;  /* most live + idle buffers; 0 = the heap's maximum */
     uint64_t reserved[4];  /* 0 */
 } weir_cache_options;
 
 /* Defaults: host, fit, no limits.
  *
- * Which policy? `fit` charges what is asked and no more, for any heap: right where buffers are taken once,
- * as a chain does. `pages` where they come and go in sizes that change; it charges by granules (up to
- * 2 MiB). By `weir trace` on the stall stream (tests/cli/trace_auto.sh): without a limit `pages` holds 230 MiB
- * where 228.5 are live, `fit` 838; both serve 0.99 of the takes from a cache_limit of 6 MiB on. Timed
- * (bench/alloc_stream.c) at 16 MiB fit took 5.5 s and pages 1.9.
+ * Which policy? `fit` charges only what is requested and works with any heap: use it where buffers are allocated
+ * once, as in a chain. Use `pages` where buffers of changing sizes are allocated and freed; it charges granules
+ * (up to 2 MiB). Measured by `weir trace` on the stall stream (tests/cli/trace_auto.sh): without a limit `pages`
+ * holds 230 MiB where 228.5 MiB are in use, `fit` 838 MiB; both reach a hit rate of 0.99 from a cache_limit of
+ * 6 MiB on. Timed (bench/alloc_stream.c) at 16 MiB: fit 5.5 s, pages 1.9 s.
  */
 WEIR_API weir_cache_options weir_cache_options_default(void);
 
-/* Makes a cache. The records of a device heap's cache are in host memory and count against its limit too.
- * WEIR_E_USAGE: unknown policy, or a heap that it cannot serve. WEIR_E_NOMEM,
- * WEIR_E_LIMIT: its records do not fit. */
+/* Creates a cache. The metadata of a device heap's cache is in host memory and counts against its limit too.
+ * WEIR_E_USAGE: unknown policy, or one that the heap does not support. WEIR_E_NOMEM,
+ * WEIR_E_LIMIT: its metadata does not fit. */
 WEIR_API WEIR_NODISCARD weir_err weir_cache_create(const weir_cache_options *options,
                                                    weir_cache **ret_cache);
 
-/* Returns idle to the heap at once, and the cache itself with its last live buffer (M3). NULL is
- * ignored. No call on the cache after it but weir_buffer_unref. */
+/* Frees idle buffers at once, and the cache itself with its last buffer in use (M3). NULL is ignored.
+ * Afterwards only weir_buffer_unref may be called. */
 WEIR_API void weir_cache_destroy(weir_cache *cache);
 
-/* Lends a buffer of at least `bytes` (0 counts as 1), the caller its sole owner. Any thread.
+/* Allocates a buffer of at least `bytes` (0 counts as 1); the caller is its sole owner. Any thread.
  * WEIR_E_LIMIT: above memory_limit or the number of buffers; nothing changes but the count of
- * refusals; the detail names bytes asked, held and limit. WEIR_E_NOMEM: the heap refused, also after
- * idle was dropped and it was asked once more. */
+ * refusals; the detail states the bytes requested, held and allowed. WEIR_E_NOMEM: the heap failed, and
+ * failed again after idle buffers were freed. */
 WEIR_API WEIR_NODISCARD weir_err weir_cache_take(weir_cache *cache,
                                                  size_t bytes,
                                                  weir_buffer **ret_buffer);
 
-/* One more owner. Returns buffer. Any thread. */
+/* Adds an owner. Returns buffer. Any thread. */
 WEIR_API weir_buffer *weir_buffer_ref(weir_buffer *buffer);
 
-/* One owner less; the last gives the buffer back to its cache. NULL is ignored. Any thread. */
+/* Removes an owner; the last one returns the buffer to its cache. NULL is ignored. Any thread. */
 WEIR_API void weir_buffer_unref(weir_buffer *buffer);
 
-/* Copies between host memory and a part of a buffer, whatever heap it is on: by memcpy where the host can address
+/* Copies between host memory and a part of a buffer, whatever heap it is on: by memcpy if the host can address
  * it, else by the heap, in `queue` (NULL: done on return). WEIR_E_USAGE: beyond the buffer's end. WEIR_E_IO. */
 WEIR_API WEIR_NODISCARD weir_err weir_buffer_copy_in(
     weir_buffer *buffer, size_t offset, const void *from, size_t bytes, weir_queue *queue);
 WEIR_API WEIR_NODISCARD weir_err weir_buffer_copy_out(
     weir_buffer *buffer, size_t offset, void *to, size_t bytes, weir_queue *queue);
 
-/* Counts memory that lies elsewhere against memory_limit. WEIR_E_LIMIT: it does not fit. */
+/* Counts memory allocated elsewhere against memory_limit. WEIR_E_LIMIT: it does not fit. */
 WEIR_API WEIR_NODISCARD weir_err weir_cache_charge(weir_cache *cache, uint64_t bytes);
 WEIR_API void weir_cache_uncharge(weir_cache *cache, uint64_t bytes);
 
-/* Acts within the call: idle above the new limit goes back to the heap (M5; policy mlx: at the next
- * take). */
+/* Sets cache_limit. Idle buffers above it are freed within the call (M5; policy mlx: at the next allocation). */
 WEIR_API void weir_cache_limit_idle(weir_cache *cache, uint64_t cache_limit);
 
-/* Drops idle as needed. WEIR_E_LIMIT: live is above the new limit; it is named, the old limit stays,
- * idle is dropped (M5). */
+/* Sets memory_limit; frees idle buffers as needed. WEIR_E_LIMIT: more is in use, as the detail states; the old
+ * limit stays, idle buffers are freed (M5). */
 WEIR_API WEIR_NODISCARD weir_err weir_cache_limit_held(weir_cache *cache, uint64_t memory_limit);
 
-/* Returns all idle buffers to the heap. */
+/* Frees all idle buffers. */
 WEIR_API void weir_cache_clear(weir_cache *cache);
 
 /* Every statistic: X(name, what it is). All uint64_t; bytes unless named otherwise. */
 #define WEIR_CACHE_STATS_LIST(X)                                                                   \
-    X(live_bytes, "handed out")                                                                    \
-    X(idle_bytes, "given back and kept")                                                           \
-    X(book_bytes, "the cache's own records")                                                       \
+    X(live_bytes, "in use")                                                                        \
+    X(idle_bytes, "cached for reuse")                                                              \
+    X(book_bytes, "metadata of the cache")                                                         \
     X(transit_bytes, "reserved and not yet allocated, or being freed")                             \
     X(charged_bytes, "declared by others")                                                         \
     X(held_bytes, "sum of the five")                                                               \
-    X(pinned_bytes, "free bytes that live neighbours keep from going back")                        \
+    X(pinned_bytes, "free bytes that cannot be freed because a neighbour is in use")               \
     X(live_peak_bytes, "highest live so far")                                                      \
     X(held_peak_bytes, "highest held so far")                                                      \
-    X(cache_limit_bytes, "bound of idle")                                                          \
-    X(memory_limit_bytes, "bound of held")                                                         \
-    X(live_buffers, "number handed out")                                                           \
-    X(idle_buffers, "number kept")                                                                 \
-    X(hits, "takes served from idle")                                                              \
-    X(misses, "takes that asked the heap")                                                         \
-    X(evictions, "idle buffers returned to keep a limit")                                          \
+    X(cache_limit_bytes, "largest idle")                                                          \
+    X(memory_limit_bytes, "largest held")                                                         \
+    X(live_buffers, "number in use")                                                               \
+    X(idle_buffers, "number cached")                                                               \
+    X(hits, "allocations served from the cache")                                                   \
+    X(misses, "allocations served by the heap")                                                    \
+    X(evictions, "idle buffers freed because of a limit")                                          \
     X(evicted_bytes, "their bytes")                                                                \
-    X(refusals, "takes and charges refused by a limit")                                            \
+    X(refusals, "allocations and charges refused by a limit")                                      \
     X(heap_failures, "heap calls that failed")                                                       \
-    X(auto_limit_bytes, "where cache_limit auto stands; 0 = not auto")
+    X(auto_limit_bytes, "limit chosen by cache_limit auto; 0 = not auto")
 
 #define WEIR_CACHE_STATS_FIELD(name, text) uint64_t name;
 typedef struct weir_cache_stats {
@@ -136,27 +135,27 @@ typedef struct weir_cache_stats {
     WEIR_CACHE_STATS_LIST(WEIR_CACHE_STATS_FIELD)
 } weir_cache_stats;
 
-/* All figures at one instant. Any thread. WEIR_E_USAGE: stats_size is not set; the only error. */
+/* Reads all counters at one instant. Any thread. WEIR_E_USAGE, the only error: stats_size is not set. */
 WEIR_API weir_err weir_cache_stats_read(weir_cache *cache, weir_cache_stats *ret_stats);
 
-/* Walks the records and compares every sum with its counter. WEIR_E_INTERNAL names the first that
- * is wrong. For tests; holds the lock for the whole walk. */
+/* Recomputes every counter from the metadata and compares. WEIR_E_INTERNAL names the first wrong one. For
+ * tests; holds the lock all the time. */
 WEIR_API WEIR_NODISCARD weir_err weir_cache_check(weir_cache *cache);
 
-/* Names of the policies, NULL at the end. Lent for ever. */
+/* Names of the policies, NULL at the end. Valid as long as the process. */
 WEIR_API const char *const *weir_cache_policies(void);
 
-/* The process's one default cache (M8): host, pages, cache_limit 512 MiB unless WEIR_CACHE_LIMIT says
- * otherwise, memory_limit from WEIR_MEMORY_LIMIT. Made at the first call. WEIR_E_USAGE: a variable
- * that is not a number of bytes. */
+/* The process's one default cache (M8): host, pages, cache_limit from WEIR_CACHE_LIMIT (512 MiB
+ * if unset), memory_limit from WEIR_MEMORY_LIMIT. Created by the first call. WEIR_E_USAGE: a variable is not a
+ * number of bytes. */
 WEIR_API WEIR_NODISCARD weir_err weir_cache_default(weir_cache **ret_cache);
 
-/* Asks for a limit of the default cache: the first sets it, the same again is silent, another value
- * warns once through the log and names both; the first stays (M8). */
+/* Sets the limit of the default cache. The first call sets it; a later call with another value changes nothing
+ * and logs one warning that states both (M8). */
 WEIR_API WEIR_NODISCARD weir_err weir_cache_default_limit(uint64_t cache_limit);
 
-/* Writes both limits into the environment, so that they reach children through fork, exec and spawn
- * (M8). Not while other threads read the environment. */
+/* Writes both limits into the environment, so that child processes inherit them (M8). Not while other
+ * threads read the environment. */
 WEIR_API WEIR_NODISCARD weir_err weir_limits_export(uint64_t cache_limit, uint64_t memory_limit);
 
 #ifdef __cplusplus

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * weir/trace.h: takes and gives of a cache, recorded into a file, replayed under any policy and limit, and
- * asked for the smallest cache_limit that a wanted hit rate needs. Part of the layer of cache.h.
+ * weir/trace.h: allocations and frees of a cache, recorded in a file and replayed under any policy and limit;
+ * the smallest cache_limit that reaches a given hit rate. Part of the layer of cache.h.
  *
  * The file: one line of text, then events, each a varint (LEB128: seven bits a byte, lowest first) whose two
  * lowest bits are its kind. Some 1 to 3 bytes an event.
  *
  *     "weir-trace 1 POLICY HEAP CACHE_LIMIT\n"         limit in bytes, or none
- *     0 take   v >> 2: size asked less that of the take before (the first: less 0), zigzag
- *     1 give   v >> 2: how many takes ago the buffer was taken; 0 = it was the last
+ *     0 take   v >> 2: size requested minus that of the previous take (the first: minus 0), zigzag
+ *     1 give   v >> 2: number of takes since the buffer was taken; 0 = it was the last
  *     2 mark   v >> 2: 0 end (a varint follows: events before it), 1 cache_limit, 2 memory_limit (limit + 1
  *              follows, 0 = none), 3 clear, 4 charge, 5 uncharge (bytes follow)
  *
- * Buffers that were live at the start come first, as takes. Takes that were refused are not in it: they
- * change nothing. Also read: recorded runs of MLX as CSV (step,op,slot,bytes,active,cached), whose rows say
- * what must be live and idle after each step.
+ * take: an allocation; give: a free. Buffers in use at the start come first, as takes. Refused allocations are
+ * not recorded: they change nothing. Recorded runs of MLX are read too, as CSV (step,op,slot,bytes,active,cached);
+ * their rows state the expected live and idle bytes after each step.
  */
 #ifndef WEIR_TRACE_H
 #define WEIR_TRACE_H
@@ -27,13 +27,13 @@ extern "C" {
 
 /* ---- recording ---------------------------------------------------------------------------- */
 
-/* Records what the cache does from now on, into a file that it makes or empties. Takes 4 KiB from the
- * cache's heap, counted as book-keeping; writes under the cache's lock, each 4 KiB, so takes are slower
- * while it runs. WEIR_E_USAGE: it records already. WEIR_E_IO, WEIR_E_LIMIT, WEIR_E_NOMEM. */
+/* Starts recording into a file, which is created or emptied. Allocates 4 KiB from the cache's heap, counted as
+ * metadata; writes under the cache's lock, every 4 KiB, so allocations are slower while it records.
+ * WEIR_E_USAGE: it records already. WEIR_E_IO, WEIR_E_LIMIT, WEIR_E_NOMEM. */
 WEIR_API WEIR_NODISCARD weir_err weir_trace_start(weir_cache *cache, const char *path);
 
-/* Ends the file. WEIR_E_IO: some of it could not be written. Nothing to stop is no error. Destroying a
- * cache stops it too. */
+/* Stops recording and completes the file. WEIR_E_IO: some of it could not be written. No error if nothing is
+ * recorded. Destroying the cache stops it too. */
 WEIR_API WEIR_NODISCARD weir_err weir_trace_stop(weir_cache *cache);
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -54,28 +54,28 @@ typedef enum weir_trace_op {
 typedef struct weir_trace_step {
     uint64_t step;     /* as the file numbers it; else from 0 */
     weir_trace_op op;
-    uint64_t slot;     /* of a TAKE or GIVE: a small number that the buffer has until it is given */
-    uint64_t bytes;    /* asked, or the new limit */
-    bool recorded;     /* the file says what must stand after it: */
+    uint64_t slot;     /* of a TAKE or GIVE: a small number that identifies the buffer while it is in use */
+    uint64_t bytes;    /* requested, or the new limit */
+    bool recorded;     /* the file states the expected counters after it: */
     uint64_t live, idle;
 } weir_trace_step;
 
 typedef struct weir_trace_info {
     size_t info_size;     /* set by the library */
     const char *form;     /* "weir", "csv" */
-    const char *policy;   /* that it was recorded under */
+    const char *policy;   /* during the recording */
     uint64_t cache_limit; /* at its start; WEIR_LIMIT_OWN = the policy's own */
-    bool cut;             /* read to the end of the file, and the file has no end: it was cut short */
+    bool cut;             /* read to the end of the file, and the end mark is missing: the file is truncated */
 } weir_trace_info;
 
-/* WEIR_E_IO: cannot be read. WEIR_E_RECORDING: no trace. */
+/* WEIR_E_IO: cannot be read. WEIR_E_RECORDING: not a trace. */
 WEIR_API WEIR_NODISCARD weir_err weir_trace_open(const char *path, weir_trace **ret_trace);
-/* The next step; at the end WEIR_TRACE_END, again and again. WEIR_E_RECORDING: what stands there makes no
- * sense; the detail says where. A file that was cut in the middle ends with its last whole step. */
+/* Reads the next step; at the end WEIR_TRACE_END, however often it is called. WEIR_E_RECORDING: malformed; the
+ * detail states where. A truncated file ends with its last complete step. */
 WEIR_API WEIR_NODISCARD weir_err weir_trace_next(weir_trace *trace, weir_trace_step *ret_step);
-/* From the first step again. */
+/* Goes back to the first step. */
 WEIR_API WEIR_NODISCARD weir_err weir_trace_rewind(weir_trace *trace);
-WEIR_API const weir_trace_info *weir_trace_info_get(const weir_trace *trace); /* lent until close */
+WEIR_API const weir_trace_info *weir_trace_info_get(const weir_trace *trace); /* valid until close */
 WEIR_API void weir_trace_close(weir_trace *trace);                            /* NULL is ignored */
 
 /* ---- replaying ---------------------------------------------------------------------------- */
@@ -86,7 +86,7 @@ typedef struct weir_replay_options {
     const char *policy;    /* NULL = the trace's */
     uint64_t cache_limit;  /* at the start; WEIR_LIMIT_TRACE = the trace's */
     uint64_t memory_limit; /* throughout */
-    bool fixed;            /* the trace's own changes of cache_limit are left out */
+    bool fixed;            /* ignore the trace's own changes of cache_limit */
     /* Called after each step. NULL = none. An error ends the replay and is returned. */
     weir_err (*step)(void *user, const weir_trace_step *step, const weir_cache_stats *after);
     void *user;
@@ -97,8 +97,8 @@ typedef struct weir_replay_options {
 
 typedef struct weir_replay_report {
     size_t report_size;             /* sizeof(weir_replay_report), set by the caller */
-    uint64_t steps, takes, refused; /* takes that a limit refused */
-    uint64_t rows, rows_failed;     /* steps that say what must stand after them; and those that did not */
+    uint64_t steps, takes, refused; /* allocations refused by a limit */
+    uint64_t rows, rows_failed;     /* steps with expected counters, and those of them that differed */
     weir_trace_step first_failed;
     uint64_t found_live, found_idle; /* after it */
     weir_cache_stats stats;          /* after the last step */
@@ -107,7 +107,7 @@ typedef struct weir_replay_report {
 /* Everything unset: the trace's policy and limit. */
 WEIR_API weir_replay_options weir_replay_options_default(void);
 
-/* Replays a trace from its first step through a cache of its own; nothing is written into buffers. */
+/* Replays a trace from its first step through a new cache; nothing is written into buffers. */
 WEIR_API WEIR_NODISCARD weir_err weir_trace_replay(weir_trace *trace,
                                                    const weir_replay_options *options,
                                                    weir_replay_report *ret_report);
@@ -127,20 +127,20 @@ typedef struct weir_tune_report {
     const char *policy;
     uint64_t takes;
     double wanted_rate;
-    bool reachable;          /* without a limit the wanted rate is reached */
+    bool reachable;          /* the wanted rate is reached without a limit */
     double best_rate;        /* without a limit */
     uint64_t distance_limit; /* the smallest limit by stack distance alone; WEIR_NO_LIMIT = none */
     uint64_t limit;          /* the smallest limit, by replays */
     double limit_rate;       /* replayed there */
     double below_rate;       /* replayed one byte below */
-    uint64_t replays;        /* made in all */
+    uint64_t replays;        /* total number of replays */
     size_t point_count;
     weir_tune_point points[WEIR_TUNE_POINTS];
 } weir_tune_report;
 
-/* The curve of hit rate against cache_limit, and the smallest limit that reaches `hit_rate` of all takes, or
- * where none does that share of what can be hit. "Smallest": at this limit a replay reaches it, one byte
- * below it does not. `policy` NULL = the trace's. What it is exactly: src/trace/distance.h, tune.c. */
+/* Computes the hit rate for each cache_limit, and the smallest limit that reaches `hit_rate` of all allocations
+ * or, if none does, that share of the highest possible rate. "Smallest": a replay at this limit reaches it, one
+ * a byte below does not. `policy` NULL = the trace's. For details see src/trace/distance.h and tune.c. */
 WEIR_API WEIR_NODISCARD weir_err weir_trace_tune(weir_trace *trace,
                                                  const char *policy,
                                                  double hit_rate,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * weir/unit.h: what units there are and what can be set on them. How to write one: src/unit/unit.h.
+ * weir/unit.h: list of processing units and their settings. How to write one: src/unit/unit.h.
  */
 #ifndef WEIR_UNIT_H
 #define WEIR_UNIT_H
@@ -12,22 +12,22 @@ extern "C" {
 #endif
 
 #define WEIR_UNIT_COUPLES_CHANNELS 1u /* an output channel depends on several inputs */
-#define WEIR_UNIT_CHANGES_RATE 2u     /* frames out differ from frames in */
-#define WEIR_UNIT_IN_PLACE 4u         /* output may lie where input lies */
-#define WEIR_UNIT_ANY_DTYPE 8u        /* takes integers as they are, keeps the dtype */
-#define WEIR_UNIT_HOLDS_OVER_GAP 16u  /* on_gap: hold unless said otherwise (S4) */
+#define WEIR_UNIT_CHANGES_RATE 2u     /* the number of output frames differs from that of input frames */
+#define WEIR_UNIT_IN_PLACE 4u         /* output may overwrite input */
+#define WEIR_UNIT_ANY_DTYPE 8u        /* processes integers without conversion, keeps the dtype */
+#define WEIR_UNIT_HOLDS_OVER_GAP 16u  /* on_gap is hold by default (S4) */
 #define WEIR_UNIT_STATEFUL 32u        /* an output frame depends on earlier input */
-#define WEIR_UNIT_COLUMNWISE 64u      /* each column by itself, but for what all share */
-#define WEIR_UNIT_JOINS 128u          /* has two inputs or more, of equal rate */
-#define WEIR_UNIT_COMPLEX 256u        /* takes complex values too; others refuse them by name */
-#define WEIR_UNIT_RECORDS 512u        /* finds events: see weir_chain_on_records */
+#define WEIR_UNIT_COLUMNWISE 64u      /* processes each column independently */
+#define WEIR_UNIT_JOINS 128u          /* has two or more inputs, of equal rate */
+#define WEIR_UNIT_COMPLEX 256u        /* accepts complex values too; other units reject them */
+#define WEIR_UNIT_RECORDS 512u        /* detects events: see weir_chain_on_records */
 
-/* An event that a unit found in its input: 32 bytes, without padding. */
+/* An event that a processing unit detected in its input: 32 bytes, without padding. */
 typedef struct weir_record {
     uint64_t segment; /* counted by the chain, as in weir_message */
     int64_t index;    /* frame of the unit's input, counted from 0 within the segment */
-    uint32_t column;  /* of that frame, row-major; where a frame is one value a channel, the channel */
-    uint32_t kind;    /* as the unit's page states */
+    uint32_t column;  /* of that frame, row-major; if a frame has one value per channel, the channel */
+    uint32_t kind;    /* as the page of the processing unit states */
     double value;     /* amplitude, in the physical unit of the channel */
 } weir_record;
 
@@ -39,7 +39,7 @@ typedef struct weir_unit_info {
     const weir_setting *settings; /* ends in a NULL name */
 } weir_unit_info;
 
-/* Number of units, and one by number or by name. Lent for ever. Any thread.
+/* Number of units, and one by number or by name. Valid as long as the process. Any thread.
  * WEIR_E_CHAIN: no such unit; the detail names the nearest. */
 WEIR_API size_t weir_unit_count(void);
 WEIR_API const weir_unit_info *weir_unit_at(size_t number);

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * weir/weir.h: all of weir. A short tour; its example is compiled and run as tests/tour_test.c.
+ * weir/weir.h: includes all public headers. A short tour; its example is compiled and run as
+ * tests/tour_test.c.
  *
- * A *message* is a run of frames, a *frame* one value a channel. A *chain* is a row of *units*:
- * filters, powers, bins. Messages of any length go in; the chain cuts them into tiles of one
- * capacity, so that it holds the same bytes whatever comes. It says which bytes before the first
- * sample, unit by unit: the *plan*. Where they are above the limit nothing is started.
+ * A *frame* has one value per channel; a *message* is several consecutive frames. A *chain* is a sequence
+ * of processing *units*: filters, powers, bins. Messages may have any length; the chain splits them into
+ * tiles of one capacity, so its memory does not depend on them. The *plan* states the bytes of each unit
+ * before the first sample. If the total is above the limit, the chain does not start.
  *
- * Every call that can fail returns weir_err, 0 = WEIR_OK; results go to trailing ret_ parameters,
- * written only on success; weir_err_detail() has one line on what was found and what is allowed.
- * Samples are borrowed for the call they are given to. create goes with destroy, open with close;
- * both take NULL.
+ * Every call that can fail returns weir_err, 0 = WEIR_OK. Results are written to trailing ret_ parameters,
+ * only on success. weir_err_detail() returns one line on what was found and what is allowed. Samples are
+ * borrowed for the call that they are passed to. What _create made is freed by _destroy, what _open opened
+ * is closed by _close; both ignore NULL.
  *
- * The layers, lowest first, each a header of its own: base.h (errors, quantities, settings),
- * heap.h (where bytes come from), cache.h (what freed bytes become, the limits), array.h (dtypes,
- * axes, messages), unit.h (which units there are), chain.h (building, planning, running),
- * recording.h (files as sources and sinks), config.h (a chain from YAML). A program that makes
- * its chain by calls and pushes its own messages needs nothing above chain.h: examples/embed.c.
+ * The layers, lowest first, each with a header of its own: base.h (errors, quantities, settings),
+ * heap.h (memory sources), cache.h (buffer reuse, limits), array.h (dtypes, axes, messages), unit.h
+ * (list of processing units and their settings), chain.h (building, planning, running),
+ * recording.h (files as sources and sinks), config.h (a chain from YAML). A program that builds
+ * its chain by calls and pushes its own messages needs nothing above chain.h: see examples/embed.c.
  *
- * Here a chain comes from text, reads a recording (a path would stand in the same place) and is
- * pulled from, into memory of the caller's:
+ * This example parses a chain from text, reads a synthetic recording (a path works the same way) and
+ * pulls the output into the caller's memory:
  *
  *     static weir_err tour(double *ret_mean)
  *     {
@@ -39,7 +40,7 @@
  *         weir_err err = weir_config_parse(text, strlen(text), "tour", &flags, &chain);
  *         if (err == WEIR_OK) {
  *             weir_recording_options how = weir_recording_options_default();
- *             how.cache = weir_chain_cache(chain); // what it holds counts too
+ *             how.cache = weir_chain_cache(chain); // its memory counts too
  *             err = weir_recording_open(path, &how, &source);
  *         }
  *         if (err == WEIR_OK)
