@@ -30,7 +30,9 @@
 #endif
 
 static weiri_hdf5 h = {.reading = true, .file = H5I_INVALID_HID};
+#ifndef SANITIZED
 static unsigned long long granted; /* bytes of private memory */
+#endif
 
 static void send_all(const void *from, size_t bytes)
 {
