@@ -168,7 +168,7 @@ static void hdf5_of_others(void **state)
         }
         if (alien || which >= 6) {
             assert_fails(weir_recording_open(own_path("z.h5"), &options, &source), WEIR_E_USAGE,
-                         "datasets of numbers");
+                         "numeric datasets");
             continue;
         }
         recorded all = {0};

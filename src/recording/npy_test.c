@@ -77,8 +77,8 @@ static size_t put_value(unsigned char *to, const char *code, bool big, double nu
         /* Half precision by hand: a normal number's fraction of 10 bits holds 0 to 250. */
         int exponent = 0;
         double fraction = frexp(number, &exponent); /* in [0.5, 1) */
-        uint16_t half =
-            number == 0 ? 0 : (uint16_t)((exponent + 14) << 10 | (int)((fraction * 2 - 1) * 1024));
+        int bits = (exponent + 14) << 10 | (int)((fraction * 2 - 1) * 1024);
+        uint16_t half = (uint16_t)(number == 0 ? 0 : bits);
         memcpy(bytes, &half, 2);
     } else if (code[0] == 'f' && width == 4) {
         float narrow = (float)number;

@@ -19,10 +19,10 @@ opening() { # COMMAND...: interrupted while it opens the fifo
 }
 # shellcheck disable=SC2086 # words
 opening "$WEIR" run c.yaml fifo $raw -q
-grep -q "fifo: interrupted while it was opened" err || fail "$(cat err)"
+grep -q "fifo: interrupted while opening it" err || fail "$(cat err)"
 # shellcheck disable=SC2086 # words
 opening "$WEIR" info fifo $raw
-grep -q "fifo: interrupted while it was opened" err || fail "$(cat err)"
+grep -q "fifo: interrupted while opening it" err || fail "$(cat err)"
 opening "$WEIR" run fifo "$signal" -q
-grep -q "fifo: interrupted while it was opened" err || fail "$(cat err)"
+grep -q "fifo: interrupted while opening it" err || fail "$(cat err)"
 opening "$WEIR" run c.yaml "$signal" -q -o fifo --output-format raw

@@ -231,7 +231,7 @@ static void nwb_has_one_signal(void **state)
             source->ops->close(source);
         } else {
             assert_fails(weir_recording_open(own_path("w.nwb"), &options, &source), WEIR_E_USAGE,
-                         "contains 3 datasets of numbers");
+                         "contains 3 numeric datasets");
         }
     }
 }
