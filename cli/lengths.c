@@ -83,7 +83,7 @@ int cli_lengths_open(cli_lengths *lengths, const char *path)
     if (lengths->file < 0)
         return cli_fail(weir_err_exit_status(errno == EINTR ? WEIR_E_INTERRUPTED : WEIR_E_IO),
                         "%s: %s", path,
-                        errno == EINTR ? "interrupted while it was opened" : strerror(errno));
+                        errno == EINTR ? "interrupted while opening it" : strerror(errno));
     bool found = true;
     weir_err err = rewind_list(lengths);
     while (err == WEIR_OK && found) {
