@@ -58,15 +58,15 @@ static const char *kind_name(weir_quantity kind)
     case WEIR_BYTES:
         return "a number of bytes";
     case WEIR_AMPLITUDE:
-        return "a plain number, in the stream's own unit,";
+        return "a plain number in the physical unit of the stream";
     }
     return "a number";
 }
 
-/* "a time is wanted: ns us ms s min h" */
+/* "expected a time: ns us ms s min h" */
 static void wanted(weir_quantity kind, char *text, size_t size)
 {
-    int used = snprintf(text, size, "%s is wanted", kind_name(kind));
+    int used = snprintf(text, size, "expected %s", kind_name(kind));
     const char *before = ": ";
     for (size_t i = 0; i < UNIT_COUNT; i++) {
         if (units[i].kind == kind && !units[i].alias && used > 0 && (size_t)used < size) {
@@ -118,8 +118,8 @@ static weir_err split(const char *text,
     }
     if (unit == NULL && length > 0) {
         int shown = length < SHOWN ? (int)length : SHOWN;
-        return weiri_fail(WEIR_E_USAGE, "'%.*s': '%.*s' is not a unit that fits; %s", SHOWN, text,
-                          shown, end, want);
+        return weiri_fail(WEIR_E_USAGE, "'%.*s': unknown unit '%.*s'; %s", SHOWN, text, shown, end,
+                          want);
     }
     *ret_number = number;
     *ret_unit = unit;

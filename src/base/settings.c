@@ -50,7 +50,7 @@ static weir_err wrong_type(reader *r, const weir_value *value, const char *wante
 {
     char found[96];
     r->wrong = value;
-    return weiri_fail(WEIR_E_CHAIN, "%s: %s is wanted, %s was found", r->row->name, wanted,
+    return weiri_fail(WEIR_E_CHAIN, "%s: expected %s, found %s", r->row->name, wanted,
                       found_text(value, found, sizeof found));
 }
 
@@ -230,7 +230,7 @@ static weir_err read_choice(reader *r, const weir_value *value, int *ret_choice)
         count++;
     }
     char what[80];
-    snprintf(what, sizeof what, "'%.40s' is not a name that fits", value->text);
+    snprintf(what, sizeof what, "'%.40s' is not an allowed name", value->text);
     r->wrong = value;
     return fail_names(r->row->name, dot != NULL ? dot + 1 : value->text, what, names, count);
 }
@@ -291,19 +291,19 @@ static weir_err read_choices(reader *r, const weir_value *value, weir_list *ret_
 static weir_err read_matrix(reader *r, const weir_value *value, weir_matrix *ret_matrix)
 {
     if (value->type != WEIR_VALUE_LIST) {
-        return wrong_type(r, value, "a list of rows, each a list of numbers,");
+        return wrong_type(r, value, "a list of rows, each a list of numbers");
     }
     size_t rows = value->count;
     size_t columns = 0;
     for (size_t i = 0; i < rows; i++) {
         const weir_value *row = &value->items[i];
         if (row->type != WEIR_VALUE_LIST) {
-            return wrong_type(r, row, "a row, which is a list of numbers,");
+            return wrong_type(r, row, "a row, which is a list of numbers");
         }
         columns = i == 0 ? row->count : columns;
         if (row->count != columns || columns == 0) {
             r->wrong = row;
-            return weiri_fail(WEIR_E_CHAIN, "%s: row %zu has %zu numbers, %zu are wanted",
+            return weiri_fail(WEIR_E_CHAIN, "%s: row %zu has %zu numbers, expected %zu",
                               r->row->name, i + 1, row->count, columns > 0 ? columns : 1);
         }
     }
@@ -471,7 +471,7 @@ static weir_value preset_value(const char *preset, char *text, weir_value *items
 static weir_err read_preset(reader *r, void *field)
 {
     if (r->row->preset == NULL && r->row->type != WEIR_SETTING_IGNORED) {
-        return weiri_fail(WEIR_E_CHAIN, "%s: must be given: %s", r->row->name, r->row->help);
+        return weiri_fail(WEIR_E_CHAIN, "%s: is required (%s)", r->row->name, r->row->help);
     }
     if (r->row->preset == NULL || strcmp(r->row->preset, "null") == 0) {
         store_none(r->row, field);
@@ -518,7 +518,7 @@ static weir_err check_names(const weir_setting *table,
     for (size_t i = 0; i < count; i++) {
         *ret_wrong = &values[i];
         if (values[i].key == NULL) {
-            return weiri_fail(WEIR_E_CHAIN, "settings: a name and a value are wanted");
+            return weiri_fail(WEIR_E_CHAIN, "settings: expected a name and a value");
         }
         size_t row = 0;
         while (table[row].name != NULL && strcmp(table[row].name, values[i].key) != 0) {
