@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * spec.c: what stays the same for every message of a stream: dimensions, sizes, rate. Sums are checked
- * here once (weir_spec_check), so that who computes with a checked spec need not.
+ * spec.c: description of a stream: dimensions, sizes, rate. Products are checked for
+ * overflow here once (weir_spec_check), so that code using a checked spec need not.
  */
 #include <math.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 
 #include "base/base.h"
 
-/* Ranges that leave room: columns * bytes * capacity must be able to fit 63 bits, and a wild header must
- * not be believed. 2^32 values a frame are 16 GiB of f32 each frame. */
+/* Limits: columns * bytes * capacity must fit 63 bits, and absurd headers are rejected. 2^32 values per
+ * frame are 16 GiB of f32. */
 #define COLUMNS_MAX (UINT64_C(1) << 32)
 #define RATE_MAX    1e12
 

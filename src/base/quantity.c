@@ -163,7 +163,7 @@ static bool whole_bytes(const char *digits, uint64_t times, uint64_t *ret_bytes)
     return weiri_mul(bytes, times, ret_bytes) && *ret_bytes <= (uint64_t)INT64_MAX;
 }
 
-/* With a unit a fraction is cut off, since such a number is a limit and must not be exceeded ("1.1 GiB"
+/* With a unit a fraction is dropped, since such a number is a limit and must not be exceeded ("1.1 GiB"
  * is 1181116006 B); without one it is a mistake. */
 weir_err weir_bytes_parse(const char *text, uint64_t *ret_bytes)
 {

@@ -359,7 +359,7 @@ static weir_err read_any(reader *r, const weir_value *value, const weir_value **
 
 /* ---- one setting --------------------------------------------------------------------------- */
 
-/* "null": what stands for not given. */
+/* "null": the value of a setting that is not given. */
 static void store_none(const weir_setting *row, void *field)
 {
     switch (row->type) {
@@ -508,7 +508,7 @@ unknown_setting(const weir_setting *table, const char *also, const weir_value *v
     return fail_names(name, value->key, "no such setting", names, count);
 }
 
-/* Names first: a table with a misspelt required setting is told of the misspelling. */
+/* Names first: if a required setting is misspelt, the error names the misspelling. */
 static weir_err check_names(const weir_setting *table,
                             const char *also,
                             const weir_value *values,
@@ -527,7 +527,7 @@ static weir_err check_names(const weir_setting *table,
         if (table[row].name == NULL) {
             return unknown_setting(table, also, &values[i]);
         }
-        /* All before i are known and stand there once, so no more of them than the table has rows. */
+        /* All before i are known and occur once, so no more of them than the table has rows. */
         for (size_t j = 0; j < i; j++) {
             if (strcmp(values[j].key, values[i].key) == 0) {
                 return weiri_fail(WEIR_E_CHAIN, "%s: given twice", table[row].name);

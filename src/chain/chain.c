@@ -138,7 +138,7 @@ weir_err weiri_chain_create(const weir_chain_options *options, weir_chain **ret_
     if (err != WEIR_OK) {
         return err;
     }
-    /* The chain itself lies in its own arena, so that it is counted as well. */
+    /* The chain itself is in its own arena, so that it is counted as well. */
     weir_cache *cache = caches[WEIRI_HOST];
     weiri_arena arena;
     weiri_arena_init(&arena, cache);
@@ -198,7 +198,7 @@ void weir_chain_destroy(weir_chain *chain)
     weiri_chain_unplan(chain);
     weir_cache *caches[WEIRI_PLACES];
     memcpy(caches, chain->caches, sizeof caches);
-    weiri_arena arena = chain->arena; /* the chain lies in it */
+    weiri_arena arena = chain->arena; /* the chain is in it */
     weiri_arena_fini(&arena);
     destroy_caches(caches);
 }

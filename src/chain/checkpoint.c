@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * checkpoint.c: the file from which a run goes on: which run it is of (version, input, chain), the chain's state,
+ * checkpoint.c: the file from which a run is resumed: identity of the run (version, input, chain), the chain's state,
  * and where each output ends; a checksum over all of it is last. Writing it is done in this order, so that at every
- * instant, and after a power cut, the file that has the name says no more than what is on the disk:
+ * instant, and after a power cut, the named file claims no more than what is on the disk:
  *
- *   1. each output is made durable, and says where it ends (position)
- *   2. FILE.part is written and made durable
- *   3. it takes the name FILE, and the folder is made durable
+ *   1. each output is synced to the disk and states where it ends (position)
+ *   2. FILE.part is written and synced
+ *   3. it is renamed to FILE, and the folder is synced
  *   4. outputs may now change what the former checkpoint relied on (commit)
  *
- * The first one is written before the outputs are made: so what is there without a checkpoint is never ours. It is
- * read twice: once for the checksum, before anything is believed.
+ * The first one is written before the outputs are made: so a file without a checkpoint belongs to another run. It is
+ * read twice: first for the checksum, before any of it is used.
  */
 #include "chain/checkpoint.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * checkpoint.h: the file from which a run goes on (S10, M6): written beside the former one, made durable, and
+ * checkpoint.h: the file from which a run is resumed (S10, M6): written next to the previous one, synced, and
  * renamed, after the outputs are durable as far as it says. Nothing of it is in memory as a whole but the chain's
  * state, whose bytes are planned.
  */

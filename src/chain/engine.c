@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * engine.c: tiles through groups. There is one rule: of all groups that can run (each input has frames, and the
- * edge behind has room), the first in post-order does. What follows a group comes before it in that order, so
- * frames go down the chain before new ones come, and an edge is empty when its group's turn comes, unless a join
- * waits there for another branch. A unit that yields more than its edge holds simply has its turn again. Nothing
- * recurses, so a run can be left at any point (the caller's rows are full, a sink refuses) and taken up again.
+ * edge after it has space), the first in post-order runs. Groups downstream come first in that order, so frames
+ * are processed to the end before new ones enter, and an edge is empty when its group runs, unless a join
+ * waits there for another branch. A unit whose output exceeds its edge simply runs again. Nothing
+ * recurses, so a run can stop at any point (the caller's rows are full, a sink refuses) and continue later.
  *
  * Time (S3, S4) is kept here and nowhere else: units know neither rate nor index.
  */
@@ -59,7 +59,7 @@ static size_t room_behind(const weir_chain *chain,
     return group->capacity - run->edge.frames;
 }
 
-/* Takes what no group after an edge still needs off its front. Groups whose segment has ended need nothing. */
+/* Removes frames that no group after an edge still needs. Groups whose segment has ended need nothing. */
 static void release(weir_chain *chain, int parent)
 {
     const weiri_plan *plan = chain->plan;
@@ -99,7 +99,7 @@ static void take(weir_chain *chain,
 
 /* ---- what can run -------------------------------------------------------------------------------- */
 
-/* Drops what lies before the first common time of a join's inputs. */
+/* Drops frames before the first common time of a join's inputs. */
 static void skip_frames(weir_chain *chain, int number)
 {
     const weiri_group *group = &chain->plan->groups[number];
@@ -210,7 +210,7 @@ static weir_err deliver(weir_chain *chain, int number, weiri_delivery *delivery)
     return err;
 }
 
-/* What has been output, and no group needs, goes. A join that has ended takes nothing more. */
+/* Removes frames that were output and that no group needs. A join that has ended consumes nothing more. */
 static void let_go(weir_chain *chain, int number)
 {
     const weiri_group *group = &chain->plan->groups[number];

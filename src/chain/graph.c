@@ -222,14 +222,14 @@ static void *counted_get(void *user, size_t bytes)
     return weiri_arena_get(&c->chain->plan_arena, bytes);
 }
 
-/* Room for another plan of the unit that asks most, for live settings. */
+/* Reserves memory to plan any unit again, for live settings. */
 static weir_err reserve_bench(weir_chain *chain, weiri_plan *plan)
 {
     plan->bench = weiri_plan_get(chain, plan->bench_bytes, 1);
     return plan->bench != NULL ? WEIR_OK : weiri_fail_prefix(WEIR_E_NOMEM, "the plan: ");
 }
 
-/* Lets the unit say what comes out; time follows from its counts (S3). */
+/* Calls the unit's plan; the time of its output follows from its counts (S3). */
 static weir_err plan_unit(weir_chain *chain, weiri_plan *plan, weiri_step *step)
 {
     const weir_spec *in = step->in;

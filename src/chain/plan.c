@@ -176,8 +176,8 @@ static uint64_t capacity_before(const weiri_plan *plan, const weiri_group *group
     return least;
 }
 
-/* Most frames that come out of one call; where the room is less, a unit is called again. An edge that grows
- * what it holds (windows) has room for what stays in the cache, one frame at least. */
+/* Most output frames of one call; if an edge has less space, the unit is called again. After a unit that
+ * multiplies the data (windows) the edge holds what stays in L2, at least one frame. */
 static weir_err choose_capacities(weir_chain *chain, weiri_plan *plan)
 {
     weir_err err = choose_leads(chain, plan);
@@ -329,7 +329,7 @@ static void lay_scratch(layout *at)
     }
 }
 
-/* Threads beside the caller's, and their stacks. */
+/* Threads in addition to the caller's, and their stacks. */
 static void lay_pool(layout *at)
 {
     uint64_t threads = at->plan->threads, from = at->bytes;

@@ -16,7 +16,7 @@
 #include "base/base.h"
 #include "chain/chain.h"
 
-#define SPINS 4000 /* looks before a worker sleeps, or the caller gives way */
+#define SPINS 4000 /* looks before a worker sleeps, or the caller yields */
 
 typedef struct worker {
     weiri_pool *pool;

@@ -20,7 +20,7 @@ typedef struct weiri_pool weiri_pool;
 /* Does piece number `piece`; `thread` is 0 for the caller, else 1 .. threads - 1. */
 typedef void (*weiri_pool_fn)(void *user, int piece, int thread);
 
-/* Bytes that a pool of so many threads, the caller among them, lives in. */
+/* Bytes of a pool of that number of threads, including the caller's. */
 uint64_t weiri_pool_bytes(uint64_t threads);
 
 /* Starts the threads in those bytes (64-byte aligned). They run in the mode of S6. WEIR_E_NOMEM: the

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * push.c: what a caller does with a chain that is planned: push, pull, finish, reset, reports. Each call that runs
- * units enters the mode of S6 and leaves it before it returns and around what is the caller's.
+ * push.c: the calls on a planned chain: push, pull, finish, reset, reports. Each call that runs
+ * units enters the mode of S6 and leaves it before it returns and around callbacks.
  */
 #include <string.h>
 
 #include "chain/chain.h"
 
-/* What every call that runs units looks at first. */
+/* Checks made first by every call that runs units. */
 weir_err weiri_chain_enter(weir_chain *chain, const char *call, bool with_source)
 {
     if (chain == NULL) {
@@ -18,8 +18,8 @@ weir_err weiri_chain_enter(weir_chain *chain, const char *call, bool with_source
     }
     if (chain->running->busy) {
         return weiri_fail(WEIR_E_USAGE,
-                          "%s: called while the chain runs, from its own sink or source; keep "
-                          "what is to be done until that call has returned",
+                          "%s: called while the chain runs, from its own sink or source; do this "
+                          "after that call has returned",
                           call);
     }
     if ((chain->plan->source != NULL) != with_source) {
@@ -81,7 +81,7 @@ static weir_err check_message(const weir_chain *chain, const weir_message *messa
     return WEIR_OK;
 }
 
-/* So many frames come after this tile: of those that the next will have, what fits in L2 beside it. */
+/* States what to prefetch: of the `frames` frames after this tile those of the next one, as far as L2 allows. */
 static void look_ahead(weir_chain *chain, const unsigned char *next, size_t frames)
 {
     weiri_running *running = chain->running;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * run.c: from a source through the chain to its sinks, to the end or until somebody says stop. The cut of
- * the input into messages ends tiles early, and nothing else: a message is never held as a whole.
+ * run.c: from a source through the chain to its sinks, to the end or until it is interrupted. Message
+ * boundaries only end tiles early: a message is never in memory as a whole.
  */
 #include "chain/chain.h"
 #include "chain/checkpoint.h"

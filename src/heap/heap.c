@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * heap.c: the table of heaps, and the check of one that comes from outside. Hands out no bytes.
+ * heap.c: the table of heaps, and the check of a heap that a program brings. Allocates nothing.
  */
 #include "heap/heap.h"
 
