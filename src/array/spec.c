@@ -57,11 +57,11 @@ static weir_err check_axis(const weir_spec *spec, uint32_t number)
 {
     const weir_axis *axis = &spec->dims[number];
     if (axis->name == NULL || axis->name[0] == '\0' || axis->unit == NULL) {
-        return weiri_fail(WEIR_E_USAGE, "dims[%u]: name and unit are wanted", number);
+        return weiri_fail(WEIR_E_USAGE, "dims[%u]: name and unit are required", number);
     }
     for (uint32_t i = 0; i < number; i++) {
         if (strcmp(spec->dims[i].name, axis->name) == 0) {
-            return weiri_fail(WEIR_E_USAGE, "dims[%u]: a second axis '%s'", number, axis->name);
+            return weiri_fail(WEIR_E_USAGE, "dims[%u]: duplicate axis '%s'", number, axis->name);
         }
     }
     if (!isfinite(axis->start) || !isfinite(axis->step)) {
@@ -72,7 +72,7 @@ static weir_err check_axis(const weir_spec *spec, uint32_t number)
     }
     for (uint64_t i = 0; number > 0 && axis->labels != NULL && i < axis->size; i++) {
         if (axis->labels[i] == NULL) {
-            return weiri_fail(WEIR_E_USAGE, "axis %s: label %llu is not there", axis->name,
+            return weiri_fail(WEIR_E_USAGE, "axis %s: label %llu is missing", axis->name,
                               (unsigned long long)i);
         }
     }
@@ -85,7 +85,7 @@ weir_err weir_spec_check(const weir_spec *spec)
         return weiri_fail(WEIR_E_USAGE, "no spec");
     }
     if (weir_dtype_bytes(spec->dtype) == 0) {
-        return weiri_fail(WEIR_E_USAGE, "dtype: %d is not one", (int)spec->dtype);
+        return weiri_fail(WEIR_E_USAGE, "dtype: %d is not a dtype", (int)spec->dtype);
     }
     if (spec->dim_count < 1 || spec->dim_count > WEIR_MAX_DIMS) {
         return weiri_fail(WEIR_E_USAGE, "dim_count: %u is out of range; 1 to %d", spec->dim_count,

@@ -572,7 +572,7 @@ weir_err weiri_settings_read(const weir_setting *table,
             err = read_preset(&r, field);
             r.wrong = err != WEIR_OK && value != NULL ? value : r.wrong;
         } else if (table[i].type == WEIR_SETTING_IGNORED) {
-            weiri_notice(notices, "%s: taken, without effect here", table[i].name);
+            weiri_notice(notices, "%s: accepted, but ignored", table[i].name);
         } else {
             err = read_one(&r, value, field);
         }

@@ -264,10 +264,9 @@ static weir_err read_on_gap(weiri_node *node,
             return weiri_fail(WEIR_E_CHAIN, "on_gap: allowed are reset and hold");
         }
         if (hold && (flags & WEIR_UNIT_CHANGES_RATE)) {
-            return weiri_fail(
-                WEIR_E_CHAIN,
-                "on_gap: hold is not for units that change the rate: what lies across a "
-                "gap has no time");
+            return weiri_fail(WEIR_E_CHAIN,
+                              "on_gap: hold is not allowed for units that change the rate: output "
+                              "across a gap has no time");
         }
         node->holds = hold;
     }
@@ -423,7 +422,7 @@ weir_err weir_chain_output(weir_chain *chain, int node, const char *name)
     }
     for (const weiri_output *output = chain->outputs; output != NULL; output = output->next) {
         if (strcmp(output->name, name) == 0) {
-            return weiri_fail(WEIR_E_CHAIN, "output %s: the name is there already", name);
+            return weiri_fail(WEIR_E_CHAIN, "output %s: the name already exists", name);
         }
         if (output->node == node) {
             return weiri_fail(WEIR_E_CHAIN, "output %s: this is the output %s already", name,

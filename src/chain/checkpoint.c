@@ -103,7 +103,7 @@ weir_err weir_checkpoint_get(weir_checkpoint *c, void *to, size_t bytes)
     unsigned char *next = to;
     while (bytes > 0) {
         if (c->at == c->used && c->left == 0) {
-            return weiri_fail(WEIR_E_USAGE, "damaged: an output's position is cut short");
+            return weiri_fail(WEIR_E_USAGE, "damaged: an output's position is truncated");
         }
         weir_err err = c->at == c->used ? fill(c) : WEIR_OK;
         if (err != WEIR_OK) {
@@ -137,7 +137,8 @@ weir_err weiri_folder_sync(const char *path)
     /* Some file systems cannot do this, and some folders cannot be read. */
     return failed == 0 || failed == EINVAL || failed == EACCES
                ? WEIR_OK
-               : weiri_fail(WEIR_E_IO, "%s: cannot be made durable: %s", folder, strerror(failed));
+               : weiri_fail(WEIR_E_IO, "%s: cannot be synced to the disk: %s", folder,
+                            strerror(failed));
 }
 
 /* Whether what has a name is a checkpoint, or what a power cut left of one. */
@@ -418,7 +419,7 @@ weir_err weiri_checkpoint_begin(weir_chain *chain,
     if (!there) {
         err = weiri_checkpoint_write(chain, path, false);
         return err != WEIR_OK && resume ? weiri_fail_prefix(err,
-                                                            "%s: no checkpoint is there, and the "
+                                                            "%s: there is no checkpoint, and the "
                                                             "run cannot start from the beginning: ",
                                                             path)
                                         : err;

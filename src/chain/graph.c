@@ -78,7 +78,7 @@ static weir_err check_dtype(const weiri_unit_ops *ops, const weir_spec *in)
     if (weir_dtype_parts(in->dtype) == 1 || (ops->info.flags & WEIR_UNIT_COMPLEX)) {
         return WEIR_OK;
     }
-    return weiri_fail(WEIR_E_CHAIN, "takes real values; its input is complex (%s)",
+    return weiri_fail(WEIR_E_CHAIN, "accepts real values only; its input is complex (%s)",
                       weir_dtype_name(in->dtype));
 }
 
@@ -271,8 +271,8 @@ static weir_err plan_unit(weir_chain *chain, weiri_plan *plan, weiri_step *step)
     bool stateful = (step->ops->info.flags & WEIR_UNIT_STATEFUL) != 0;
     step->settle_frames = step->ops->settle != NULL
                               ? step->ops->settle(settings, &step->unit, WEIRI_SETTLE_TOLERANCE)
-                              : stateful ? WEIR_SETTLES_NEVER
-                                       : 0;
+                          : stateful ? WEIR_SETTLES_NEVER
+                                     : 0;
     step->frame_bytes = (size_t)weir_spec_frame_bytes(&step->out);
     step->channels = weiri_spec_channels(in).size;
     int dim = weir_spec_dim(in, "ch"), out_dim = weir_spec_dim(&step->out, "ch");
@@ -490,8 +490,7 @@ static void sum_up(weiri_plan *plan)
         double delay = 0.0, ratio = plan->input.rate_hz / step->in[0].rate_hz;
         uint64_t settle = 0;
         for (int k = 0; k < step->inputs; k++) {
-            const weiri_step *before =
-                step->parents[k] < 0 ? NULL : &plan->steps[step->parents[k]];
+            const weiri_step *before = step->parents[k] < 0 ? NULL : &plan->steps[step->parents[k]];
             if (before != NULL) {
                 delay = isnan(before->delay_total) ? (double)NAN : fmax(delay, before->delay_total);
                 settle = before->settle_total > settle ? before->settle_total : settle;
@@ -507,8 +506,8 @@ static void sum_up(weiri_plan *plan)
         const weiri_step *step = &plan->steps[plan->exits[i].step];
         uint64_t lag = lag_of(plan, plan->exits[i].step);
         shown->lag_frames = lag > shown->lag_frames ? lag : shown->lag_frames;
-        shown->settle_frames = step->settle_total > shown->settle_frames ? step->settle_total
-                                                                         : shown->settle_frames;
+        shown->settle_frames =
+            step->settle_total > shown->settle_frames ? step->settle_total : shown->settle_frames;
         if (isnan(step->delay_total) || !(step->delay_total <= shown->delay_frames)) {
             shown->delay_frames = isnan(shown->delay_frames) ? (double)NAN : step->delay_total;
         }

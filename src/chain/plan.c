@@ -495,7 +495,7 @@ static weir_err plan_for(weir_chain *chain,
                          const weir_plan **ret_plan)
 {
     if (chain->running != NULL && chain->running->buffer != NULL) {
-        return weiri_fail(WEIR_E_USAGE, "the chain has started; its plan stands");
+        return weiri_fail(WEIR_E_USAGE, "the chain has started; it cannot be planned again");
     }
     weiri_chain_unplan(chain);
     /* A plan that does not fit is stated all the same: its own tables may go beyond, until the start. */

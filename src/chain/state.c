@@ -54,7 +54,8 @@ static uint64_t hash_spec(uint64_t h, const weir_spec *spec)
         h = weiri_hash(h, &axis->size, sizeof axis->size);
         h = weiri_hash(h, &axis->start, sizeof axis->start);
         h = weiri_hash(h, &axis->step, sizeof axis->step);
-        h = weiri_hash(h, axis->values, axis->values == NULL ? 0 : axis->size * sizeof *axis->values);
+        h = weiri_hash(h, axis->values,
+                       axis->values == NULL ? 0 : axis->size * sizeof *axis->values);
         for (uint64_t k = 0; axis->labels != NULL && k < axis->size; k++) {
             h = weiri_hash_text(h, axis->labels[k]);
         }
@@ -105,7 +106,8 @@ static uint64_t hash_setting(uint64_t h, const weir_setting *row, const void *se
         return weiri_hash(h, list->of.numbers, list->count * sizeof *list->of.numbers);
     case WEIR_SETTING_MATRIX:
         h = weiri_hash(h, &matrix->columns, sizeof matrix->columns);
-        return weiri_hash(h, matrix->numbers, matrix->rows * matrix->columns * sizeof *matrix->numbers);
+        return weiri_hash(h, matrix->numbers,
+                          matrix->rows * matrix->columns * sizeof *matrix->numbers);
     default:
         return weiri_hash(h, field, plain_bytes(row));
     }
@@ -188,7 +190,8 @@ static void pass(walk *w, void *value, size_t bytes)
 }
 
 /* One column's entries of a field. */
-static void pass_column(walk *w, const weiri_field *field, uint64_t columns, uint64_t column, unsigned char *data)
+static void pass_column(
+    walk *w, const weiri_field *field, uint64_t columns, uint64_t column, unsigned char *data)
 {
     if (field->lanes == 1) {
         pass(w, data + column * field->rows * field->bytes, (size_t)(field->rows * field->bytes));
@@ -199,7 +202,8 @@ static void pass_column(walk *w, const weiri_field *field, uint64_t columns, uin
     }
 }
 
-static const weiri_block *block_at(const weiri_step *step, const weiri_step_run *run, uint64_t channel)
+static const weiri_block *
+block_at(const weiri_step *step, const weiri_step_run *run, uint64_t channel)
 {
     for (int b = step->blocks - 1; b > 0; b--) {
         if (channel >= run->blocks[b].first_channel) {
@@ -272,7 +276,8 @@ static void pass_step(walk *w, int number)
     for (int b = 0; w->mode == READ && b < step->blocks; b++) {
         run->blocks[b].saturated = b == 0 ? saturated : 0;
     }
-    pass(w, run->blocks[0].missing, step->channels * sizeof *run->blocks[0].missing); /* side by side */
+    pass(w, run->blocks[0].missing,
+         step->channels * sizeof *run->blocks[0].missing); /* side by side */
     for (size_t i = 0; i < step->unit.field_count; i++) {
         pass_field(w, step, run, i);
     }
@@ -400,11 +405,13 @@ weir_err weir_chain_save(const weir_chain *chain, void *blob, size_t size)
                           blob == NULL ? "NULL is not allowed" : "the chain has not started");
     }
     if (chain->running->pending || chain->running->input.frames > 0) {
-        return weiri_fail(WEIR_E_USAGE, "weir_chain_save: frames are waiting to be output; take them first");
+        return weiri_fail(WEIR_E_USAGE,
+                          "weir_chain_save: frames are waiting to be output; read them first");
     }
     uint64_t bytes = weir_chain_state_bytes(chain);
     if (size < bytes) {
-        return weiri_fail(WEIR_E_USAGE, "weir_chain_save: the state is %llu bytes, there is room for %zu",
+        return weiri_fail(WEIR_E_USAGE,
+                          "weir_chain_save: the state has %llu bytes; the buffer has %zu",
                           (unsigned long long)bytes, size);
     }
     state_head head = head_of(chain);
@@ -424,33 +431,39 @@ static weir_err check_head(const weir_chain *chain, const void *blob, size_t siz
 {
     state_head head, ours = head_of(chain);
     if (size < sizeof head) {
-        return weiri_fail(WEIR_E_USAGE, "the saved state is damaged: %zu bytes are less than its head", size);
+        return weiri_fail(WEIR_E_USAGE,
+                          "the saved state is damaged: %zu bytes are less than its head", size);
     }
     memcpy(&head, blob, sizeof head);
     head.version[sizeof head.version - 1] = head.level[sizeof head.level - 1] = '\0';
     if (head.magic != MAGIC) {
-        return weiri_fail(WEIR_E_USAGE, "this is no saved state of weir");
+        return weiri_fail(WEIR_E_USAGE, "not a saved state of weir");
     }
-    if (head.scheme != SCHEME || head.head_bytes != sizeof head || strcmp(head.version, ours.version) != 0) {
+    if (head.scheme != SCHEME || head.head_bytes != sizeof head ||
+        strcmp(head.version, ours.version) != 0) {
         return weiri_fail(WEIR_E_USAGE, "the state was saved by weir %s; this is %s", head.version,
                           ours.version);
     }
     if (head.bytes != size ||
-        head.checksum != weiri_hash(MAGIC, (const unsigned char *)blob + sizeof head, size - sizeof head)) {
+        head.checksum !=
+            weiri_hash(MAGIC, (const unsigned char *)blob + sizeof head, size - sizeof head)) {
         return weiri_fail(WEIR_E_USAGE, "the saved state is damaged: %s",
                           head.bytes != size ? "its length is not the stated one"
                                              : "its checksum differs");
     }
     if (strcmp(head.level, ours.level) != 0) {
-        return weiri_fail(WEIR_E_USAGE, "the state was saved at SIMD level %s; this process runs at %s "
-                                        "(WEIR_SIMD sets it)",
+        return weiri_fail(WEIR_E_USAGE,
+                          "the state was saved at SIMD level %s; this process runs at %s "
+                          "(WEIR_SIMD sets it)",
                           head.level, ours.level);
     }
     if (head.input != ours.input) {
-        return weiri_fail(WEIR_E_USAGE, "the state was saved for an input of another shape, rate or labels");
+        return weiri_fail(WEIR_E_USAGE,
+                          "the state was saved for an input of another shape, rate or labels");
     }
     if (head.chain != ours.chain) {
-        return weiri_fail(WEIR_E_USAGE, "the state was saved by another chain: its units or settings differ");
+        return weiri_fail(WEIR_E_USAGE,
+                          "the state was saved by another chain: its units or settings differ");
     }
     return WEIR_OK;
 }
@@ -524,7 +537,9 @@ weir_err weir_chain_restore(weir_chain *chain, const void *blob, size_t size)
     pass_state(&w);
     if (w.short_of || w.bytes != w.size) {
         weir_chain_reset(chain);
-        return weiri_fail(WEIR_E_USAGE, "the saved state is damaged: it does not have the length of this chain's");
+        return weiri_fail(
+            WEIR_E_USAGE,
+            "the saved state is damaged: it does not have the length of this chain's");
     }
     place_groups(chain);
     return WEIR_OK;

@@ -56,7 +56,8 @@ static bool call_fails(counting *c)
 
 static weir_err fail_call(size_t bytes)
 {
-    return weiri_fail(WEIR_E_NOMEM, "counting heap: refuses %zu bytes as it was told", bytes);
+    return weiri_fail(WEIR_E_NOMEM, "counting heap: refuses %zu bytes, as requested by the test",
+                      bytes);
 }
 
 /* Under the lock. */

@@ -33,7 +33,7 @@ static weir_err find_heap(const as_array_settings *settings, weir_heap **ret_hea
     return err == WEIR_OK ? err : weiri_fail_prefix(WEIR_E_CHAIN, "backend: ");
 }
 
-/* WEIR_NO_LIMIT: the heap's own default stands. What is not stated is weaker than the environment, by which a
+/* WEIR_NO_LIMIT: the heap's own default applies. What is not stated is weaker than the environment, by which a
  * parent's limit reaches a child (M8). */
 static weir_err read_limit(const as_array_settings *settings, uint64_t *ret_limit)
 {

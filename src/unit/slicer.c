@@ -186,7 +186,7 @@ static weir_err plan_slicer(const void *settings, weiri_unit_plan *plan)
     return WEIR_OK;
 }
 
-/* Behind the list is what resolving needs. */
+/* After the list: memory needed for resolving. */
 static void prepare_slicer(const void *settings, const weiri_unit_plan *plan, void *constants)
 {
     const slicer_settings *set = settings;

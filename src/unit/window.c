@@ -5,7 +5,7 @@
  * may overlap or leave gaps. Of zero_pad_until only what does not depend on message boundaries is there
  * (S1): none and shift.
  *
- * Frames are counted from the zeros that stand before the stream: frame g is in row g mod W of the ring, and
+ * Frames are counted from the zeros before the stream: frame g is in row g mod W of the ring, and
  * window m has the frames from m x shift on.
  */
 #include "unit/unit.h"
@@ -163,7 +163,7 @@ static window window_of(const window_settings *set, double rate_hz)
     return w;
 }
 
-/* [time x ch] -> [win x time x ch]. The time of a window is that of its first frame, and zeros may stand
+/* [time x ch] -> [win x time x ch]. The time of a window is that of its first frame, and zeros may be
  * before the stream; the anchor moves it by the duration as set, not as rounded. */
 static void
 plan_axes(const window_settings *set, const window *w, const char *name, weiri_unit_plan *plan)
