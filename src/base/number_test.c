@@ -144,7 +144,7 @@ static void quantities_of_another_kind(void **state)
     assert_fails(weir_quantity_parse("10 parsec", WEIR_TIME, &value), WEIR_E_USAGE,
                  "unknown unit 'parsec'; expected a time: ns us");
     assert_fails(weir_quantity_parse("5 uV", WEIR_AMPLITUDE, &value), WEIR_E_USAGE,
-                 "the stream's own unit");
+                 "physical unit of the stream");
     assert_fails(weir_quantity_parse("5 s", WEIR_PLAIN, &value), WEIR_E_USAGE, "plain number");
     assert_fails(weir_quantity_parse("", WEIR_TIME, &value), WEIR_E_USAGE, "not a number");
     assert_fails(weir_quantity_parse("nan", WEIR_TIME, &value), WEIR_E_USAGE, "not a number");
