@@ -2,7 +2,7 @@
  *
  * settings.c: fills a settings struct by its table. Presets are texts as a file would hold them and go
  * through the same code as given values, so that a preset cannot mean what a user could not write.
- * Does not know of units, files or chains: who calls puts place and name before the detail line.
+ * Independent of units, files and chains: callers put place and name in front of the detail line.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * blocks.c: one call of a group. First how many frames each of its steps consumes and produces, by counts alone
- * (due.h); then the steps run, block by block. A group of one block and one step is that unit's run, no more. Else
- * each block's channels are copied into a scratch buffer, go through all steps from buffer to buffer, and what
- * comes of them is copied to its place in the edge. Units never see a stride, and no column sees another: the bits
- * are those of the whole width (S1).
+ * (due.h); then the steps run, block by block. For a group of one block and one step this only calls the unit's run.
+ * Otherwise each block's channels are copied into a scratch buffer, processed by all steps from buffer to buffer,
+ * and the result is copied to its place in the edge. Blocks are compact and independent, so the bits are those of
+ * the whole width (S1).
  */
 #include <string.h>
 

@@ -98,7 +98,7 @@ typedef struct weiri_step {
     int blocks;    /* or threads, where by_frame */
     size_t take_frames;  /* most that it consumes in one call of its group */
     size_t strip_frames; /* most that one call of its group makes of it */
-    int strip;           /* where its output goes: 0, 1, or WEIRI_STRIP_NONE = the group's edge */
+    int strip;           /* scratch buffer of its output: 0, 1, or WEIRI_STRIP_NONE = the group's edge */
     uint64_t state_bytes[2]; /* of a block */
     uint64_t records_room[2]; /* of a block */
     uint64_t constants_at, spare_at, state_at, missing_at, records_at; /* in the chain's buffer */
@@ -236,7 +236,7 @@ typedef struct weiri_running {
     size_t source_notices; /* that the source had when it was looked at last */
     bool announced;      /* the conversion's process-wide limit was set (M8) */
     bool start_failed;   /* a file could not be started: those that could still use the buffer */
-    uint64_t segment_in; /* number that the input gave */
+    uint64_t segment_in; /* number stated by the input */
     int64_t index_in;    /* expected next */
     uint64_t segment;    /* number counted here */
     int64_t segment_start_ns;
@@ -269,7 +269,7 @@ struct weir_chain {
 weir_err weiri_chain_create(const weir_chain_options *options, weir_chain **ret_chain);
 /* WEIR_E_USAGE, names the heap. */
 weir_err weiri_chain_refuse_device(const weir_heap *heap);
-/* puts file, line, column and unit before the detail of an error that a node's unit gave. */
+/* Puts file, line, column and unit in front of the detail of an error of a node's unit. */
 weir_err weiri_chain_fail_node(const weir_chain *chain, const weiri_node *node, weir_err err);
 
 /* graph.c: each unit's plan, conversions, outputs. */
@@ -346,7 +346,7 @@ weir_err weiri_live_try(weir_chain *chain, weiri_node *node, const char *name);
 void weiri_live_exchange(weir_chain *chain, weiri_node *node);
 bool weiri_step_is_live(const weiri_step *step); /* has live settings */
 
-/* engine.c: where output goes. Exactly one of the two. */
+/* engine.c: destination of output. Exactly one of the two. */
 typedef struct weiri_delivery {
     weir_sink_fn sink; /* push, run */
     void *user;
@@ -369,7 +369,7 @@ weir_message weiri_chain_block(
     const weir_chain *chain, int group, const void *data, size_t frames, uint64_t index);
 /* Calls the program's event function. */
 void weiri_chain_tell(weir_chain *chain, weir_event event);
-/* Forgets all frames, places and states. */
+/* Drops all frames, and resets places and states. */
 void weiri_chain_forget(weir_chain *chain, bool gap);
 
 /* records.c: memory for the records of a group's steps, once its calls and blocks are known. */

@@ -14,7 +14,7 @@ typedef struct weiri_checkpoint_about {
     bool ended; /* the outputs are complete: only their names are missing */
 } weiri_checkpoint_about;
 
-/* Before the files of a run are started: goes on from the file where `resume` is set and there is one, that is:
+/* Before the files of a run are started: continues from the file if `resume` is set and it exists, that is:
  * checks it, restores the chain, and tells the sinks where they end; *ret_resumed false: there is none, and the
  * first one was written. WEIR_E_USAGE names what does not fit. */
 weir_err weiri_checkpoint_begin(weir_chain *chain,

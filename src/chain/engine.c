@@ -89,7 +89,7 @@ static void take(weir_chain *chain,
 {
     run->taken[input] += frames;
     if (frames == edge->frames && group->alone) {
-        edge->first += frames; /* all that is there, and nobody else waits for it */
+        edge->first += frames; /* all frames, and no other group waits for them */
         edge->frames = 0;
         edge->data = edge->base;
     } else {
@@ -168,9 +168,9 @@ static int next_to_run(weir_chain *chain, int at, const weiri_delivery *delivery
     return at;
 }
 
-/* From where to look when `group`, at a place of the order where nothing before it could run, has output
- * something. An only child is right before it, and what follows that one is idle: so a push goes down the chain
- * without looking at all of it for each step. */
+/* Place in the order from which to search after `group` has output something, when no earlier group could
+ * run. An only child is right before it and the groups after that one are idle, so a push proceeds through the
+ * chain without checking all groups for each step. */
 static int place_below(const weiri_plan *plan, int group, int place)
 {
     return plan->groups[group].children == 1 && !plan->groups[group].feeds_join ? place - 1 : 0;
@@ -235,7 +235,7 @@ static void into_rows(weir_chain *chain, int number, weiri_delivery *delivery, s
     chain->running->frames_out += produced;
 }
 
-/* Where a group's next output goes. An edge in which frames wait is moved to the front of its memory. */
+/* Memory for a group's next output. An edge in which frames wait is moved to the front of its memory. */
 static unsigned char *place_behind(weir_chain *chain, int number, const weiri_call *call)
 {
     const weiri_group *group = &chain->plan->groups[number];
@@ -290,7 +290,7 @@ run_group(weir_chain *chain, int number, ready *r, weiri_delivery *delivery)
     return err;
 }
 
-/* What sinks have refused before goes first. */
+/* Frames that sinks refused before come first. */
 static weir_err deliver_refused(weir_chain *chain, weiri_delivery *delivery)
 {
     for (int i = 0; i < chain->plan->group_count; i++) {

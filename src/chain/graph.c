@@ -369,7 +369,7 @@ static weir_err add_nodes(weir_chain *chain, weiri_plan *plan)
     return WEIR_OK;
 }
 
-/* The output's name where the user gave none: its unit's, with a number where that is taken. */
+/* The output's name if the user did not name it: its unit's, with a number if that exists. */
 static const char *own_name(weir_chain *chain, const weiri_plan *plan, const char *unit)
 {
     char name[96];

@@ -99,7 +99,7 @@ static weir_err push_tiles(weir_chain *chain, const weir_message *message, weiri
     weiri_edge *input = &running->input;
     weir_err err = WEIR_OK;
     for (size_t at = 0; err == WEIR_OK && at < message->frames && input->frames == 0;) {
-        /* S7: the tile is a view into what was borrowed; the edge forgets it before we return. */
+        /* S7: the tile points into borrowed memory; the edge drops it before we return. */
         size_t frames = message->frames - at < tile ? message->frames - at : tile;
         input->data = (unsigned char *)(uintptr_t)message->data + at * bytes;
         input->frames = frames;

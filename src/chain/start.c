@@ -8,8 +8,8 @@
 #include "cache/cache.h"
 #include "chain/chain.h"
 
-/* What the buffer is filled with at the start: it touches the planned pages, what a unit reads without having
- * written it shows in tests, and what is still there was not used. No value of a signal is likely to be it. */
+/* Pattern written into the buffer at the start: it touches the planned pages, makes reads of unwritten memory
+ * visible in tests, and marks bytes that were never used. A signal is unlikely to contain it. */
 #define PATTERN UINT64_C(0x7ff4a5c35a3c96e1)
 
 static void fill(void *memory, uint64_t bytes)

@@ -194,7 +194,7 @@ static void counting_release(weir_heap *heap, void *start, size_t bytes)
     if (start == NULL) {
         return;
     }
-    /* The record goes first: once released, another thread may be given the same addresses. */
+    /* Remove the record first: once released, another thread may get the same addresses. */
     pthread_mutex_lock(&c->lock);
     uint64_t committed = mark(c, start, 0, bytes, 0);
     range *gone = NULL;

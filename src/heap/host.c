@@ -63,7 +63,7 @@ static size_t page_size(weir_heap *heap)
     return page_bytes;
 }
 
-/* Which of the two ways a request goes; a pure function of its size, since free decides by it too. */
+/* Which of the two ways serves a request; a pure function of its size, since free decides by it too. */
 static bool is_mapped(size_t bytes, size_t page)
 {
     return bytes > page - OVERHEAD;
