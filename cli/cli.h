@@ -279,7 +279,7 @@ typedef struct cli_result {
 
 void cli_summary_print(const cli_job *job, const cli_result *result, FILE *file);
 json_t *cli_summary_json(const cli_job *job, const cli_result *result);
-/* Calls line() for every notice of recording and chain. */
+/* Calls line() for each notice of recording and chain. */
 void cli_notices(const cli_job *job, void (*line)(void *user, const char *text), void *user);
 /* Writes the report of --report: 0, or the exit status after a line was said. */
 int cli_report_write(const cli_job *job, const cli_result *result);

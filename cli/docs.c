@@ -25,7 +25,7 @@ static void write_formats(FILE *file)
 
 static void write_units(FILE *file)
 {
-    fputs(".SH UNITS\nweir units NAME shows what can be set on one.\n", file);
+    fputs(".SH UNITS\nweir units NAME describes the settings of a unit.\n", file);
     for (size_t i = 0; i < weir_unit_count(); i++)
         fprintf(file, ".TP\n\\fB%s\\fR\n%s\n", weir_unit_at(i)->name, weir_unit_at(i)->summary);
 }
@@ -84,15 +84,16 @@ static int write_man(const char *folder)
         free(path);
         return status;
     }
-    fprintf(
-        file,
-        ".TH WEIR 1 \"\" \"weir %s\"\n.SH NAME\n"
-        "weir \\- streaming signal chains inside a number of bytes\n.SH SYNOPSIS\n"
-        "\\fBweir\\fR COMMAND [OPTION...]\n.SH DESCRIPTION\n"
-        "weir runs chains of units over recordings, inside a number of bytes that the user states. "
-        "Before a run it says what the run will hold; during the run it never holds more.\n.SH "
-        "COMMANDS\n",
-        WEIR_VERSION);
+    fprintf(file,
+            ".TH WEIR 1 \"\" \"weir %s\"\n.SH NAME\n"
+            "weir \\- streaming signal chains within a fixed memory limit\n.SH SYNOPSIS\n"
+            "\\fBweir\\fR COMMAND [OPTION...]\n.SH DESCRIPTION\n"
+            "weir runs chains of processing units over recordings, within a memory limit that the "
+            "user states. "
+            "Before a run it prints the memory that the run will use; the run never allocates "
+            "more.\n.SH "
+            "COMMANDS\n",
+            WEIR_VERSION);
     cli_docs = file;
     for (const cli_command *command = cli_commands; command->name != NULL; command++) {
         if (command->summary == NULL)
@@ -107,12 +108,13 @@ static int write_man(const char *folder)
     write_units(file);
     write_formats(file);
     write_errors(file);
-    fputs(".SH ENVIRONMENT\n.TP\nWEIR_MEMORY_LIMIT, WEIR_CACHE_LIMIT\n"
-          "limits where neither an option nor the chain file states them; weir run sets them for "
-          "its children\n"
-          ".TP\nWEIR_SIMD\nbaseline, avx2 or avx512: the kernels to use\n"
-          ".TP\nNO_COLOR\nno colours on a terminal\n",
-          file);
+    fputs(
+        ".SH ENVIRONMENT\n.TP\nWEIR_MEMORY_LIMIT, WEIR_CACHE_LIMIT\n"
+        "limits, used if neither an option nor the chain file states them; weir run sets them for "
+        "its child processes\n"
+        ".TP\nWEIR_SIMD\nkernels to use: baseline, avx2 or avx512\n"
+        ".TP\nNO_COLOR\nturns off colours on a terminal\n",
+        file);
     status = cli_write_end(&out, true);
     free(path);
     return status;

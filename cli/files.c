@@ -98,15 +98,15 @@ static bool is_same(const struct cli_file *a, const struct cli_file *b)
 static int refuse(const struct cli_file *file, const struct cli_file *other)
 {
     if (other->written)
-        return cli_fail(2, "%s: would be written for both %s %s and %s %s; give one another name",
+        return cli_fail(2, "%s: would be written for both %s %s and %s %s; rename one of them",
                         file->path, other->what, other->owner, file->what, file->owner);
     if (strcmp(file->path, file->owner) == 0)
-        return cli_fail(2, "%s: is %s; an output needs another name", file->path, other->what);
+        return cli_fail(2, "%s: is %s; use another name for the output", file->path, other->what);
     /* The rescue of what a run left behind. */
     const char *slash = strrchr(file->owner, '/'), *dot = strrchr(file->owner, '.');
     const char *end = dot != NULL && (slash == NULL || dot > slash) ? dot : "";
     return cli_fail(2,
-                    "%s: is %s, and would be written on the way to %s; rename it first: mv %s "
+                    "%s: is %s, and would be overwritten while writing %s; rename it first: mv %s "
                     "kept%s; mv %s.json.part kept%s.json",
                     file->path, other->what, file->owner, file->path, end, file->owner, end);
 }
@@ -141,21 +141,21 @@ int cli_write_check(const char *path, bool force)
 {
     struct stat status;
     if (*path == '\0')
-        return cli_fail(2, "an output needs a name; found an empty one");
+        return cli_fail(2, "the name of the output is empty");
     if (is_device(path))
         return 0;
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
         return cli_fail(2, "%s: is a folder", path);
     if (strncmp(path, "/dev/", 5) == 0 && lstat(path, &status) == 0 && S_ISLNK(status.st_mode))
-        return cli_fail(2, "%s: leads to a file; state the file's own name", path);
+        return cli_fail(2, "%s: is a link; use the name of the file that it points to", path);
     if (!force && lstat(path, &status) == 0)
-        return cli_fail(2, "%s: is there already; --force replaces it", path);
+        return cli_fail(2, "%s: already exists; use --force to overwrite", path);
     char *part = cli_text("%s.part", path);
     int failed = 0;
     if (lstat(part, &status) == 0 &&
         (S_ISDIR(status.st_mode) || (!force && (status.st_size > 0 || !S_ISREG(status.st_mode)))))
-        failed = cli_fail(2, "%s: is there already; rename it to keep it%s", part,
-                          S_ISDIR(status.st_mode) ? "" : ", or use --force to replace it");
+        failed = cli_fail(2, "%s: already exists; rename it to keep it%s", part,
+                          S_ISDIR(status.st_mode) ? "" : ", or use --force to overwrite");
     free(part);
     const char *slash = strrchr(path, '/');
     char *folder = slash != NULL ? cli_text("%.*s", (int)(slash - path) + 1, path) : cli_text(".");

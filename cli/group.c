@@ -39,9 +39,9 @@ static int refuse(const cli_group *group, const char *found)
         names[count] = group->members[count].name;
     const char *nearest = cli_nearest(found, names, count);
     if (nearest == NULL)
-        return cli_fail(2, "no command '%s %s'; weir %s --help lists them", group->name, found,
-                        group->name);
-    return cli_fail(2, "no command '%s %s'; did you mean %s?", group->name, found, nearest);
+        return cli_fail(2, "unknown command '%s %s'; weir %s --help lists the commands",
+                        group->name, found, group->name);
+    return cli_fail(2, "unknown command '%s %s'; did you mean %s?", group->name, found, nearest);
 }
 
 int cli_group_command(const cli_group *group, int argc, char **argv)

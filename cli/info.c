@@ -14,7 +14,7 @@ typedef struct info_options {
     bool json;
 } info_options;
 
-static const struct argp_option options[] = {{"json", CLI_OPT_JSON, 0, 0, "as JSON", 1}, {0}};
+static const struct argp_option options[] = {{"json", CLI_OPT_JSON, 0, 0, "print as JSON", 1}, {0}};
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -28,11 +28,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (info->path != NULL)
-            argp_error(state, "one INPUT is wanted, '%s' is one too many", text);
+            argp_error(state, "expected one INPUT; '%s' is one argument too many", text);
         info->path = text;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "an INPUT is needed");
+        argp_error(state, "INPUT is required");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -44,8 +44,8 @@ static const struct argp info_argp = {
     options,
     parse,
     "INPUT",
-    "Says what is in a recording: channels, rate, segments, gaps, notices.\v"
-    "Exit status: 0 done, 2 usage, 4 bad recording, 7 input failed.",
+    "Describes a recording: channels, rate, segments, gaps, notices.\v"
+    "Exit status: 0 success, 2 usage error, 4 invalid recording, 7 input error.",
     children,
     0,
     0};
@@ -250,7 +250,7 @@ static void print_annotations(const weir_source_info *info)
     }
     printf("%s", count > EVENTS_SHOWN ? ", ..." : "");
     if (info->annotations_left_out > 0)
-        printf(" (the first %zu are kept, %llu left out)", info->annotation_count,
+        printf(" (the first %zu are stored, %llu left out)", info->annotation_count,
                (unsigned long long)info->annotations_left_out);
     putchar('\n');
 }

@@ -16,31 +16,35 @@
 static const struct argp_option chain_options[] = {
     {0, 0, 0, 0, "The run:", 1},
     {"output", 'o', "OUTPUT", 0,
-     "write there; a split writes OUT.NAME.npy each; - is standard output", 1},
-    {"output-format", CLI_OPT_OUTPUT_FORMAT, "NAME", 0, "format of the output; else by its name",
+     "output file; a split chain writes OUT.NAME.npy for each branch; - is standard output", 1},
+    {"output-format", CLI_OPT_OUTPUT_FORMAT, "NAME", 0,
+     "output format; default: from the file name", 1},
+    {"force", CLI_OPT_FORCE, 0, 0, "overwrite an existing output; an input is never overwritten",
      1},
-    {"force", CLI_OPT_FORCE, 0, 0, "replace an old output; never an input", 1},
-    {"memory-limit", CLI_OPT_MEMORY, "BYTES", 0, "never hold more: 64M, 1.5 GiB, none", 1},
-    {"cache-limit", CLI_OPT_CACHE, "BYTES|auto", 0, "never keep more that is not in use", 1},
-    {"policy", CLI_OPT_POLICY, "NAME", 0, "of the chain's cache: fit, pages, mlx:cpu, ...", 1},
-    {"threads", CLI_OPT_THREADS, "N", 0, "threads of the chain, 1 to 64", 1},
-    {"tile", CLI_OPT_TILE, "FRAMES|auto", 0, "frames that go through the chain together", 1},
+    {"memory-limit", CLI_OPT_MEMORY, "BYTES", 0,
+     "maximum memory that weir allocates: 64M, 1.5 GiB, none", 1},
+    {"cache-limit", CLI_OPT_CACHE, "BYTES|auto", 0, "maximum size of unused buffers kept for reuse",
+     1},
+    {"policy", CLI_OPT_POLICY, "NAME", 0, "cache policy: fit, pages, mlx:cpu, ...", 1},
+    {"threads", CLI_OPT_THREADS, "N", 0, "number of threads, 1 to 64", 1},
+    {"tile", CLI_OPT_TILE, "FRAMES|auto", 0, "number of frames processed at once", 1},
     {"fuse", CLI_OPT_FUSE, "on|off", 0,
-     "whether neighbours go through a tile together; the result is the same", 1},
+     "let neighbouring units share a working buffer (default on); the result is the same", 1},
     {"checkpoint", CLI_OPT_CHECKPOINT, "FILE", 0,
-     "file from which a stopped run can continue; written each second, removed at the end", 1},
-    {"json", CLI_OPT_JSON, 0, 0, "figures as JSON on standard output", 1},
+     "file for resuming an interrupted run; written every second, removed at the end", 1},
+    {"json", CLI_OPT_JSON, 0, 0, "print figures as JSON on standard output", 1},
     {0}};
 
 static const struct argp_option run_options[] = {
-    {"report", CLI_OPT_REPORT, "FILE.html", 0, "write a page with plan and figures", 1},
+    {"report", CLI_OPT_REPORT, "FILE.html", 0,
+     "write an HTML report with the plan and measured figures", 1},
     {"resume", CLI_OPT_RESUME, 0, 0,
-     "continue from the file of --checkpoint; start from the beginning where there is none yet", 1},
+     "continue from the --checkpoint file; start from the beginning if it does not exist", 1},
     {"records", CLI_OPT_RECORDS, "FILE.csv|FILE.npy", 0,
-     "write the events that units find (threshold_crossing): time, segment, frame, channel, kind, "
-     "amplitude",
+     "write the events that units find (threshold_crossing): time, segment, frame, channel, kind "
+     "and amplitude",
      1},
-    {"quiet", 'q', 0, 0, "no plan, no progress, no summary", 1},
+    {"quiet", 'q', 0, 0, "print no plan, progress or summary", 1},
     {0}};
 
 static uint64_t read_tile(struct argp_state *state, const char *text)
@@ -48,7 +52,7 @@ static uint64_t read_tile(struct argp_state *state, const char *text)
     if (strcasecmp(text, "auto") == 0)
         return WEIR_TILE_AUTO;
     if (*text < '0' || *text > '9')
-        argp_failure(state, 2, 0, "--tile: found '%s'; a whole number from 1, or auto, is allowed",
+        argp_failure(state, 2, 0, "--tile: found '%s'; expected a whole number from 1, or auto",
                      text);
     return cli_option_count(state, "--tile", text, 1);
 }
@@ -56,7 +60,7 @@ static uint64_t read_tile(struct argp_state *state, const char *text)
 static bool read_switch(struct argp_state *state, const char *name, const char *text)
 {
     if (strcasecmp(text, "on") != 0 && strcasecmp(text, "off") != 0)
-        argp_failure(state, 2, 0, "%s: '%s' is neither on nor off", name, text);
+        argp_failure(state, 2, 0, "%s: found '%s'; expected on or off", name, text);
     return strcasecmp(text, "on") == 0;
 }
 
@@ -114,8 +118,7 @@ static void check_job(struct argp_state *state, cli_job *job)
     bool to_stdout = job->output_path != NULL && strcmp(job->output_path, "-") == 0;
     if (job->input_path == NULL)
         argp_error(state, "%s",
-                   job->chain_path == NULL ? "a CHAIN and an INPUT are needed"
-                                           : "an INPUT is needed");
+                   job->chain_path == NULL ? "CHAIN and INPUT are required" : "INPUT is required");
     if (strcmp(job->chain_path, "-") == 0 && strcmp(job->input_path, "-") == 0)
         argp_failure(state, 2, 0, "chain and recording cannot both come from standard input");
     if (to_stdout && job->json && !job->planning)
@@ -125,10 +128,11 @@ static void check_job(struct argp_state *state, cli_job *job)
     if (job->checkpoint_path != NULL && job->output_path == NULL)
         argp_failure(state, 2, 0, "--checkpoint needs -o OUTPUT");
     if (job->checkpoint_path != NULL && job->records.path != NULL)
-        argp_failure(state, 2, 0,
-                     "--records and --checkpoint exclude each other: records cannot be resumed");
+        argp_failure(
+            state, 2, 0,
+            "--records and --checkpoint cannot be used together: records cannot be resumed");
     if (job->checkpoint_path != NULL && *job->checkpoint_path == '\0')
-        argp_failure(state, 2, 0, "--checkpoint needs a name; found an empty one");
+        argp_failure(state, 2, 0, "--checkpoint: the file name is empty");
     if (to_stdout && job->output_format == NULL)
         argp_failure(state, 2, 0, "-o - needs --output-format");
 }
@@ -155,7 +159,7 @@ static error_t parse_run(int key, char *text, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 1)
-            argp_error(state, "a CHAIN and an INPUT are wanted, '%s' is one too many", text);
+            argp_error(state, "expected CHAIN and INPUT; '%s' is one argument too many", text);
         *(state->arg_num == 0 ? &job->chain_path : &job->input_path) = text;
         return 0;
     case ARGP_KEY_END:
@@ -173,15 +177,17 @@ const struct argp run_argp = {
     run_options,
     parse_run,
     "CHAIN INPUT",
-    "Runs a recording through a chain, inside the plan that it prints first. CHAIN is a YAML file, "
-    "INPUT a recording (weir --version names the formats), - for standard input, or "
+    "Runs a recording through a chain, after printing the memory plan. CHAIN is a YAML file. "
+    "INPUT is a recording (weir --version lists the formats), - for standard input, or "
     "synthetic:channels=256,rate=30000,seconds=60,seed=1.\v"
-    "Exit status: 0 done, 1 our own fault, 2 usage, 3 bad chain, 4 bad recording, 5 does not fit, "
-    "6 refused by a limit while running, 7 input or output failed, 130 interrupted. An output is "
-    "written to NAME.part and gets its name when it is complete; after Ctrl-C it stays NAME.part, "
-    "whole as far as it goes. With --checkpoint FILE a stopped run (Ctrl-C, crash, kill -9, power "
-    "cut) continues "
-    "by the same command with --resume; the finished output equals that of an uninterrupted run.",
+    "Exit status: 0 success, 1 internal error, 2 usage error, 3 invalid chain, 4 invalid "
+    "recording, "
+    "5 plan exceeds the memory limit, 6 allocation refused by a limit during the run, 7 input or "
+    "output error, 130 interrupted. An output is written to NAME.part and renamed to NAME when it "
+    "is "
+    "complete; after Ctrl-C it remains NAME.part and can be read. With --checkpoint FILE, an "
+    "interrupted run (Ctrl-C, crash, kill -9, power cut) continues with the same command and "
+    "--resume; the finished output equals that of an uninterrupted run.",
     children,
     0,
     0};
@@ -190,8 +196,10 @@ const struct argp plan_argp = {
     NULL,
     parse_run,
     "CHAIN INPUT",
-    "Says what a run will hold, part by part, before it runs.\v"
-    "Exit status: 0 it fits, 5 it does not, 2 usage, 3 bad chain, 4 bad recording, 7 input failed.",
+    "Prints the memory that a run will use, part by part, without running it.\v"
+    "Exit status: 0 the plan fits, 5 it does not, 2 usage error, 3 invalid chain, 4 invalid "
+    "recording, "
+    "7 input error.",
     children,
     0,
     0};
@@ -298,7 +306,7 @@ static int open_sinks(cli_job *job)
     if (job->output_path == NULL)
         return check_files(job);
     if (strcmp(job->output_path, "-") == 0 && job->output_count > 1)
-        return cli_fail(2, "-o -: the chain splits into %zu outputs, standard output takes one",
+        return cli_fail(2, "-o -: the chain has %zu outputs; standard output can only take one",
                         job->output_count);
     weir_output_options options = weir_output_options_default();
     options.cache = weir_chain_cache(job->chain);
@@ -313,7 +321,7 @@ static int open_sinks(cli_job *job)
     if (job->checkpoint_path != NULL && !job->resume && !job->planning &&
         access(job->checkpoint_path, F_OK) == 0)
         return cli_fail(
-            2, "%s: already exists: use --resume to go on from it, or remove it to start anew",
+            2, "%s: already exists; use --resume to continue from it, or remove it to start again",
             job->checkpoint_path);
     for (size_t i = 0; i < job->output_count; i++) {
         err = weir_recording_create(job->output_files[i], &options, &job->sinks[i]);
@@ -331,7 +339,7 @@ static int fail_open(const cli_job *job, weir_err err)
     if ((err != WEIR_E_NOMEM && err != WEIR_E_LIMIT) || stats.refusals == 0)
         return cli_fail_weir(err);
     return cli_fail(weir_err_exit_status(WEIR_E_PLAN),
-                    "%s: what it says of its channels does not fit the memory limit: %s",
+                    "%s: the description of its channels does not fit the memory limit: %s",
                     job->input_path, weir_err_detail());
 }
 

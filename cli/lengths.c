@@ -55,8 +55,7 @@ static weir_err next_number(cli_lengths *lengths, uint64_t *ret_number, bool *re
         } else if (byte == ' ' || byte == '\t' || byte == '\r') {
             ended = found;
         } else if (byte < '0' || byte > '9' || ended || number > (UINT64_MAX >> 2) / 10) {
-            return fail(lengths, WEIR_E_USAGE,
-                        "one number of frames a line is expected, 0 or more");
+            return fail(lengths, WEIR_E_USAGE, "expected one number of frames per line, 0 or more");
         } else {
             number = number * 10 + (uint64_t)(byte - '0');
             found = true;
@@ -74,7 +73,7 @@ static weir_err rewind_list(cli_lengths *lengths)
     lengths->at = lengths->filled = 0;
     lengths->line = 1;
     if (lseek(lengths->file, 0, SEEK_SET) != 0)
-        return fail(lengths, WEIR_E_IO, "cannot be read twice; a file is needed, no pipe");
+        return fail(lengths, WEIR_E_IO, "cannot be read twice; use a file, not a pipe");
     return WEIR_OK;
 }
 
@@ -84,7 +83,7 @@ int cli_lengths_open(cli_lengths *lengths, const char *path)
     if (lengths->file < 0)
         return cli_fail(weir_err_exit_status(errno == EINTR ? WEIR_E_INTERRUPTED : WEIR_E_IO),
                         "%s: %s", path,
-                        errno == EINTR ? "interrupted while it was opened" : strerror(errno));
+                        errno == EINTR ? "interrupted while opening it" : strerror(errno));
     bool found = true;
     weir_err err = rewind_list(lengths);
     while (err == WEIR_OK && found) {
@@ -96,7 +95,7 @@ int cli_lengths_open(cli_lengths *lengths, const char *path)
     }
     if (err == WEIR_OK && lengths->sum == 0) {
         lengths->failed = true;
-        return cli_fail(2, "%s: its lengths sum to 0 frames; at least one must be above 0", path);
+        return cli_fail(2, "%s: all lengths are 0; at least one must be above 0", path);
     }
     if (err == WEIR_OK)
         err = rewind_list(lengths);

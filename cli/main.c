@@ -16,7 +16,7 @@ static void print_help(FILE *file)
 {
     const char *bold = cli_bold(file), *plain = cli_plain(file);
     fprintf(file,
-            "%sweir%s runs streaming signal chains inside a number of bytes that you state.\n\n"
+            "%sweir%s runs streaming signal chains within a fixed memory limit.\n\n"
             "%sUsage:%s weir COMMAND [OPTION...]\n\n%sCommands:%s\n",
             bold, plain, bold, plain, bold, plain);
     for (const cli_command *command = cli_commands; command->name != NULL; command++)
@@ -56,8 +56,8 @@ static int unknown_command(const char *found)
             names[count++] = command->name;
     const char *nearest = cli_nearest(found, names, count);
     if (nearest != NULL)
-        return cli_fail(2, "no command '%s'; did you mean %s?", found, nearest);
-    return cli_fail(2, "no command '%s'; weir --help lists them", found);
+        return cli_fail(2, "unknown command '%s'; did you mean %s?", found, nearest);
+    return cli_fail(2, "unknown command '%s'; weir --help lists the commands", found);
 }
 
 static const cli_command *find_command(const char *name)

@@ -21,7 +21,7 @@ double cli_option_quantity(struct argp_state *state,
     if (weir_quantity_parse(text, kind, &value) != WEIR_OK)
         argp_failure(state, 2, 0, "%s: %s", option, weir_err_detail());
     if (!(value >= least))
-        argp_failure(state, 2, 0, "%s: found %s; %g or more is allowed", option, text, least);
+        argp_failure(state, 2, 0, "%s: found %s; expected %g or more", option, text, least);
     return value;
 }
 
@@ -44,35 +44,38 @@ cli_option_count(struct argp_state *state, const char *option, const char *text,
         count = good ? count * 10 + (uint64_t)(*at - '0') : 0;
     }
     if (!good || count < least)
-        argp_failure(state, 2, 0, "%s: found '%s'; a whole number from %llu is allowed", option,
-                     text, (unsigned long long)least);
+        argp_failure(state, 2, 0, "%s: found '%s'; expected a whole number from %llu", option, text,
+                     (unsigned long long)least);
     return count;
 }
 
 static const struct argp_option options[] = {
     {0, 0, 0, 0, "The input:", 2},
-    {"format", CLI_OPT_FORMAT, "NAME", 0, "its format; needed for - (standard input) and raw", 2},
-    {"rate", CLI_OPT_RATE, "HZ", 0, "frames a second, for formats that do not say", 2},
+    {"format", CLI_OPT_FORMAT, "NAME", 0,
+     "format of the input; required for - (standard input) and raw", 2},
+    {"rate", CLI_OPT_RATE, "HZ", 0, "frame rate, for formats that do not state one", 2},
     {"dtype", CLI_OPT_DTYPE, "TYPE", 0,
-     "raw: u8 i8 u16 i16 i24 u32 i32 u64 i64 f16 f32 f64 c64 c128, with > for big endian", 2},
-    {"channels-in-file", CLI_OPT_CHANNELS_IN_FILE, "N", 0, "raw: interleaved channels", 2},
-    {"offset", CLI_OPT_OFFSET, "BYTES", 0, "raw: where the first sample is", 2},
+     "raw: sample type: u8 i8 u16 i16 i24 u32 i32 u64 i64 f16 f32 f64 c64 c128, prefix > for big "
+     "endian",
+     2},
+    {"channels-in-file", CLI_OPT_CHANNELS_IN_FILE, "N", 0, "raw: number of interleaved channels",
+     2},
+    {"offset", CLI_OPT_OFFSET, "BYTES", 0, "raw: position of the first sample", 2},
     {"scale", CLI_OPT_SCALE, "NUMBER", 0, "raw: physical value of one count: 0.195 (and --unit uV)",
      2},
     {"channels", CLI_OPT_CHANNELS, "LIST", 0,
-     "take these: numbers from 0, ranges, labels: 0-63,70,Fp1", 2},
-    {"exclude", CLI_OPT_EXCLUDE, "LIST", 0, "leave these out", 2},
-    {"start", CLI_OPT_START, "TIME", 0, "begin there, from the first frame: 10s", 2},
-    {"duration", CLI_OPT_DURATION, "TIME", 0, "take that long", 2},
+     "channels to read: numbers from 0, ranges, labels: 0-63,70,Fp1", 2},
+    {"exclude", CLI_OPT_EXCLUDE, "LIST", 0, "channels to leave out", 2},
+    {"start", CLI_OPT_START, "TIME", 0, "start time, relative to the first frame: 10s", 2},
+    {"duration", CLI_OPT_DURATION, "TIME", 0, "duration to read", 2},
     {"dataset", CLI_OPT_DATASET, "/GROUP/NAME", 0,
-     "hdf5: this one; as well behind the path: FILE.h5:/GROUP/NAME", 2},
-    {"unit", CLI_OPT_UNIT, "TEXT", 0, "of channels for which it states none: uV", 2},
-    {"raw", CLI_OPT_RAW, 0, 0, "stored counts instead of physical values", 2},
-    {"message-frames", CLI_OPT_MESSAGE_FRAMES, "N", 0, "cut the input into messages of N frames",
-     2},
+     "hdf5: dataset to read; can also follow the path: FILE.h5:/GROUP/NAME", 2},
+    {"unit", CLI_OPT_UNIT, "TEXT", 0, "physical unit to assume for channels without one: uV", 2},
+    {"raw", CLI_OPT_RAW, 0, 0, "deliver stored counts instead of physical values", 2},
+    {"message-frames", CLI_OPT_MESSAGE_FRAMES, "N", 0, "split input into messages of N frames", 2},
     {"message-lengths", CLI_OPT_MESSAGE_LENGTHS, "FILE", 0,
-     "cut it into messages of these lengths, one a line, 0 allowed, from the start again at its "
-     "end",
+     "split input into messages of the lengths listed in FILE (one per line, 0 allowed; repeats "
+     "from the top)",
      2},
     {0}};
 
@@ -133,7 +136,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return ARGP_ERR_UNKNOWN;
     }
     if (input->message_frames != 0 && input->lengths_path != NULL)
-        argp_failure(state, 2, 0, "--message-frames and --message-lengths exclude each other");
+        argp_failure(state, 2, 0, "--message-frames and --message-lengths cannot be used together");
     return 0;
 }
 

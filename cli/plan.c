@@ -118,9 +118,9 @@ static void print_streams(const weir_plan *plan, const weir_spec *input, FILE *f
     cli_table_destroy(table);
     fprintf(file,
             "lag: input needed after the first frame for the first output; delay: group\n"
-            "delay%s; settling: until the start matters by less\n"
-            "than 1e-6 of the largest difference\n",
-            differs ? " (differs: by frequency)" : "");
+            "delay%s; settling: time until the effect of the\n"
+            "initial state has fallen to 1e-6 of its largest value\n",
+            differs ? " (differs: depends on frequency)" : "");
 }
 
 void cli_plan_print(const cli_job *job, FILE *file)
@@ -132,7 +132,7 @@ void cli_plan_print(const cli_job *job, FILE *file)
     print_memory(plan, file);
     cli_bytes(plan->total_bytes, total, sizeof total);
     if (plan->memory_limit_bytes == WEIR_NO_LIMIT)
-        fprintf(file, "%s; no memory_limit is stated: the plan itself is the limit\n", total);
+        fprintf(file, "%s; no memory_limit is set: the plan is the limit\n", total);
     else
         fprintf(file, "%s: %s memory_limit, %s\n", total, plan->fits ? "fits" : "does not fit",
                 cli_bytes(plan->memory_limit_bytes, limit, sizeof limit));
@@ -227,7 +227,7 @@ static int print_all(cli_job *job)
     }
     if (with > 0) {
         char total[CLI_FIGURE], more[CLI_FIGURE];
-        printf("with -o FILE.npy: %s more for the writer, total %s%s\n",
+        printf("with -o FILE.npy: %s more for the writer, %s in total%s\n",
                cli_bytes(with - without, more, sizeof more), cli_bytes(with, total, sizeof total),
                job->plan->fits ? "" : ": does not fit");
     }

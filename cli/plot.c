@@ -368,6 +368,13 @@ static int write_svg(const plot *p, const char *path, bool force)
 /* The picture is none of the files that are drawn, and can be written. */
 static int check_files(const arguments *a)
 {
+    cli_files files = {0};
+    for (size_t i = 0; i < a->file_count; i++)
+        cli_files_recording(&files, a->files[i]);
+    cli_files_write(&files, a->output, "-o");
+    int status = cli_files_check(&files);
+    if (status != 0)
+        return status;
     const char *name = strrchr(a->output, '/');
     const char *dot = strrchr(name != NULL ? name : a->output, '.');
     if (dot != NULL && strcasecmp(dot, ".svg") != 0)
@@ -376,12 +383,7 @@ static int check_files(const arguments *a)
                         "SVG; rsvg-convert "
                         "or inkscape make PNG of it)",
                         a->output, (int)(dot - a->output), a->output);
-    cli_files files = {0};
-    for (size_t i = 0; i < a->file_count; i++)
-        cli_files_recording(&files, a->files[i]);
-    cli_files_write(&files, a->output, "-o");
-    int status = cli_files_check(&files);
-    return status == 0 ? cli_write_check(a->output, a->force) : status;
+    return cli_write_check(a->output, a->force);
 }
 
 /* Braille, unless the environment names another character set than UTF-8. */
@@ -397,8 +399,8 @@ static bool unicode(void)
 }
 
 static const struct argp_option options[] = {
-    {"output", 'o', "FILE.svg", 0, "write the picture there", 0},
-    {"force", CLI_OPT_FORCE, NULL, 0, "replace an existing file", 0},
+    {"output", 'o', "FILE.svg", 0, "SVG file to write", 0},
+    {"force", CLI_OPT_FORCE, NULL, 0, "overwrite an existing file", 0},
     {0},
 };
 
@@ -421,7 +423,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         a->files[a->file_count++] = text;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "no file to draw: a recording, or what weir run wrote");
+        argp_error(state, "FILE is required: a recording, or an output of weir run");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -452,9 +454,10 @@ int plot_command(int argc, char **argv)
         options,
         parse,
         "FILE...",
-        "Draws recordings and results on one time axis: as characters, and with -o as SVG.\v"
-        "No sample is left out: where they are denser than the picture, the band from lowest to "
-        "highest is filled and their mean drawn over it.",
+        "Draws recordings and results on one time axis: as characters, or with -o as SVG.\v"
+        "Every sample is used: where several fall into one column, the range from lowest to "
+        "highest is "
+        "filled and their mean is drawn over it.",
         children,
         NULL,
         NULL};
@@ -463,10 +466,11 @@ int plot_command(int argc, char **argv)
     if (status >= 0)
         return status;
     if (a.input.message_frames || a.input.lengths_path)
-        return cli_fail(2, "a picture does not depend on how the input is cut: no --message-...");
+        return cli_fail(
+            2, "--message-frames and --message-lengths have no effect on a plot; remove them");
     for (size_t i = 0; i < a.file_count; i++)
         if (strcmp(a.files[i], "-") == 0)
-            return cli_fail(2, "plot reads its input twice, which standard input cannot do");
+            return cli_fail(2, "plot reads its input twice, so it cannot be standard input");
     if (a.output != NULL && (status = check_files(&a)) != 0)
         return status;
     static plot p; /* some 40 KiB */

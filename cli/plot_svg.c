@@ -226,7 +226,7 @@ static void put_panel(FILE *file, const frame *f, const plot_panel *panel, const
     fputs("</tspan><tspan dx=\"8\">", file);
     plot_svg_text(file, panel->from);
     if (panel->low > panel->high)
-        fputs(": no good sample", file);
+        fputs(": no valid sample", file);
     fputs("</tspan></text>\n", file);
     if (panel->unit[0]) {
         fputs("<text text-anchor=\"middle\" transform=\"translate(20 ", file);

@@ -98,7 +98,7 @@ void plot_terminal(const plot *p, FILE *file, bool braille)
         plot_range(panel, &low, &high);
         fill(panel, low, high, cells);
         fprintf(file, "%s%s%s   %s%s\n", panel->title, panel->unit[0] ? ", " : "", panel->unit,
-                panel->from, panel->low > panel->high ? ": no good sample" : "");
+                panel->from, panel->low > panel->high ? ": no valid sample" : "");
         for (int row = 0; row < ROWS; row++) {
             char text[48] = "";
             if (row == 0)

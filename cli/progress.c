@@ -94,7 +94,7 @@ write_line(const weir_progress *state, double part, const char *real, char *line
     if (part > 0 && now_s > 0)
         snprintf(tail, sizeof tail, "  %s left",
                  cli_duration(round(state->seconds * (all_s - done_s) / now_s), left, sizeof left));
-    snprintf(line, size, "%s  %s%s  held %s / %s%s", head,
+    snprintf(line, size, "%s  %s%s  memory %s / %s%s", head,
              cli_times(state->seconds > 0 ? now_s / state->seconds : 0, times, sizeof times), real,
              cli_bytes(stats.held_bytes, held, sizeof held), cli_bytes(bound, limit, sizeof limit),
              tail);

@@ -143,7 +143,7 @@ int cli_records_name(cli_records *records, const weir_chain *chain)
     const char *extension = strrchr(slash != NULL ? slash : path, '.');
     if (extension == NULL ||
         (strcasecmp(extension, ".csv") != 0 && strcasecmp(extension, ".npy") != 0))
-        return cli_fail(2, "--records: '%s' is neither NAME.csv nor NAME.npy", path);
+        return cli_fail(2, "--records: found '%s'; expected NAME.csv or NAME.npy", path);
     size_t nodes = weir_chain_node_count(chain);
     records->files = cli_alloc(nodes + 1, sizeof *records->files);
     for (size_t i = 0; i < nodes; i++)
@@ -155,8 +155,8 @@ int cli_records_name(cli_records *records, const weir_chain *chain)
         file->npy = strcasecmp(extension, ".npy") == 0;
     }
     return records->count > 0 ? 0
-                              : cli_fail(2, "--records: no unit of the chain has records; "
-                                            "threshold_crossing has");
+                              : cli_fail(2, "--records: no unit of the chain writes records; "
+                                            "threshold_crossing does");
 }
 
 void cli_records_list(const cli_records *records, cli_files *files)

@@ -75,7 +75,7 @@ static void write_figures(FILE *file, const cli_job *job, const cli_result *resu
     write_figure(file, cli_duration(report->seconds, text, sizeof text), "run time");
     write_figure(file, cli_bytes(report->plan_bytes, text, sizeof text), "planned");
     write_figure(file, cli_bytes(result->stats.held_peak_bytes, text, sizeof text),
-                 "held at its peak");
+                 "peak allocated");
     write_figure(file, cli_bytes(job->plan->memory_limit_bytes, text, sizeof text), "memory limit");
     if (report->rss_peak_bytes >= report->rss_before_bytes)
         write_figure(
@@ -145,12 +145,13 @@ static void write_held(FILE *file, const cli_job *job, const cli_result *result)
         most = (double)plan->memory_limit_bytes;
     if ((double)result->stats.held_peak_bytes > most)
         most = (double)result->stats.held_peak_bytes;
-    fputs("<h2>Held against plan and limit</h2>\n<svg viewBox=\"0 0 900 52\" width=\"100%\" "
+    fputs("<h2>Allocated, compared with plan and limit</h2>\n<svg viewBox=\"0 0 900 52\" "
+          "width=\"100%\" "
           "role=\"img\" "
-          "aria-label=\"held peak against plan and limit\">\n",
+          "aria-label=\"peak allocated, compared with plan and limit\">\n",
           file);
-    write_bar(file, 4, "held at its peak, of plan", plan->total_bytes,
-              result->stats.held_peak_bytes, most);
+    write_bar(file, 4, "peak allocated, of plan", plan->total_bytes, result->stats.held_peak_bytes,
+              most);
     if (limited) {
         double x = BAR_X + BAR_WIDTH * (double)plan->memory_limit_bytes / most;
         fprintf(file,
@@ -208,7 +209,8 @@ static void write_measured(FILE *file, const cli_result *result)
     write_row(file, "frames in", report->frames_in);
     write_row(file, "frames out", report->frames_out);
     write_row(file, "segments", report->segments);
-    write_row(file, "unfinished frames (no full bin or window)", report->unfinished_frames);
+    write_row(file, "unfinished frames (in an incomplete bin or window)",
+              report->unfinished_frames);
     write_row(file, "RSS before, bytes", report->rss_before_bytes);
     write_row(file, "RSS peak, bytes", report->rss_peak_bytes);
 #define ROW(name, text)                                                                            \

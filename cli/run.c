@@ -56,8 +56,8 @@ static int fail_run(cli_job *job, weir_err err, const weir_run_report *report)
     for (size_t i = 0; i < job->output_count && !refused; i++) {
         if (job->output_files[i] == NULL)
             continue;
-        char *more = cli_text("%s%s%s", what, first ? "; kept as far as it goes: " : ", ",
-                              job->output_files[i]);
+        char *more =
+            cli_text("%s%s%s", what, first ? "; kept, incomplete: " : ", ", job->output_files[i]);
         free(what);
         what = more;
         first = false;
@@ -65,14 +65,14 @@ static int fail_run(cli_job *job, weir_err err, const weir_run_report *report)
     for (size_t i = 0; i < job->records.count; i++) {
         if (job->records.files[i].count == 0)
             continue;
-        char *more = cli_text("%s%s%s", what, first ? "; kept as far as it goes: " : ", ",
+        char *more = cli_text("%s%s%s", what, first ? "; kept, incomplete: " : ", ",
                               job->records.files[i].path);
         free(what);
         what = more;
         first = false;
     }
     if (!first && job->checkpoint_path != NULL && access(job->checkpoint_path, F_OK) == 0) {
-        char *more = cli_text("%s; the same command with --resume continues", what);
+        char *more = cli_text("%s; continue with the same command and --resume", what);
         free(what);
         what = more;
     }
@@ -84,7 +84,7 @@ static int fail_run(cli_job *job, weir_err err, const weir_run_report *report)
     return status;
 }
 
-/* Prints what was measured where it is wanted. */
+/* Prints the measured figures in the requested form. */
 static int say(const cli_job *job, const cli_result *result)
 {
     int status = weir_err_exit_status(result->err);
@@ -111,7 +111,7 @@ static int run(cli_job *job)
         return cli_plan_refuse(job);
     }
     if (job->output_path == NULL && job->records.path == NULL && !job->quiet && !job->json)
-        fputs("weir: no -o OUTPUT: the result is computed and measured, not written\n", stderr);
+        fputs("weir: no -o OUTPUT: the result is computed, not written\n", stderr);
     if (!job->quiet && !job->json) {
         cli_plan_print(job, stderr);
         putc('\n', stderr);

@@ -53,7 +53,7 @@ static void print_units(const cli_job *job, FILE *file)
     for (size_t i = 0; i < weir_chain_node_count(job->chain); i++) {
         weir_unit_report unit = unit_report(job->chain, i);
         if (unit.missing_total > 0)
-            fprintf(file, "  missing      %s samples met %s, in %zu of %llu channels\n",
+            fprintf(file, "  missing      %s samples at %s, in %zu of %llu channels\n",
                     cli_count(unit.missing_total, count, sizeof count), unit.name,
                     missing_channels(&unit), (unsigned long long)unit.channels);
         if (unit.saturated > 0)
@@ -71,7 +71,7 @@ static void print_memory(const cli_job *job, const cli_result *result, FILE *fil
     if (job->plan->memory_limit_bytes != WEIR_NO_LIMIT)
         fprintf(file, "  of memory_limit %s",
                 cli_bytes(job->plan->memory_limit_bytes, a, sizeof a));
-    fprintf(file, "\n  held         %s at its peak  (live %s, idle %s at the end)\n",
+    fprintf(file, "\n  allocated    %s at its peak  (%s in use, %s cached at the end)\n",
             cli_bytes(stats->held_peak_bytes, a, sizeof a),
             cli_bytes(stats->live_peak_bytes, b, sizeof b),
             cli_bytes(stats->idle_bytes, c, sizeof c));
@@ -82,7 +82,7 @@ static void print_memory(const cli_job *job, const cli_result *result, FILE *fil
         fprintf(file, "  cache_limit  auto: %s\n", cli_bytes(stats->auto_limit_bytes, a, sizeof a));
     if (report->rss_peak_bytes > 0)
         fprintf(
-            file, "  RSS          %s before, %s at its peak: grew by %s\n",
+            file, "  RSS          %s before, %s at its peak, growth %s\n",
             cli_bytes(report->rss_before_bytes, a, sizeof a),
             cli_bytes(report->rss_peak_bytes, b, sizeof b),
             cli_bytes(report->rss_peak_bytes - (report->rss_before_bytes < report->rss_peak_bytes
@@ -138,7 +138,7 @@ void cli_summary_print(const cli_job *job, const cli_result *result, FILE *file)
     if (result->err != WEIR_OK && job->checkpoint_path != NULL) {
         fputs("  checkpoint   ", file);
         cli_put_clean(file, job->checkpoint_path);
-        fputs(": the same command with --resume continues\n", file);
+        fputs(": continue with the same command and --resume\n", file);
     }
     if (job->report_path != NULL) {
         fputs("  report       ", file);

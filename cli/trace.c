@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace.c: weir trace record | replay | tune: takes and gives of a run in a file; what they become under
- * another policy or limit; which limit a wanted hit rate needs.
+ * trace.c: weir trace record | replay | tune: records allocations and frees of a run in a file, replays them
+ * under another policy or limit, finds the limit for a hit rate.
  */
 #include "cli.h"
 
@@ -78,7 +78,7 @@ static int record_untiled(cli_job *job)
 {
     uint64_t frames = weir_source_info_get(job->source)->frames, done = 0, messages = 0;
     if (frames == WEIR_FRAMES_UNKNOWN)
-        return cli_fail(2, "%s: its number of frames is not known; --untiled needs it",
+        return cli_fail(2, "%s: its number of frames is unknown, but required for --untiled",
                         job->input_path);
     weir_err err = WEIR_OK;
     while (err == WEIR_OK && done < frames) {
@@ -134,7 +134,7 @@ static error_t parse_record(int key, char *text, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (job->output_path == NULL || strcmp(job->output_path, "-") == 0)
-            argp_failure(state, 2, 0, "-o FILE is needed: where the trace is written");
+            argp_failure(state, 2, 0, "-o FILE is required: the file for the trace");
         if (record->untiled && job->input.message_frames == 0 && job->input.lengths_path == NULL)
             argp_failure(state, 2, 0,
                          "--untiled needs --message-frames N or --message-lengths FILE");
@@ -201,7 +201,7 @@ static int open_trace(trace_job *job)
 static void note_cut(const trace_job *job)
 {
     if (weir_trace_info_get(job->trace)->cut)
-        fprintf(stderr, "weir: %s: is cut short; what is whole was read\n", job->path);
+        fprintf(stderr, "weir: %s: is truncated; the complete part was read\n", job->path);
 }
 
 static const char *op_name(weir_trace_op op)
@@ -267,16 +267,17 @@ static void print_replay(const trace_job *job, const weir_replay_report *report)
         job->replay.policy != NULL ? job->replay.policy : weir_trace_info_get(job->trace)->policy;
     printf("%s%s%s: %" PRIu64 " steps under %s\n", cli_bold(stdout), job->path, cli_plain(stdout),
            report->steps, policy);
-    printf("  takes        %" PRIu64 ", %" PRIu64 " of them hits (%.4f), %" PRIu64 " refused\n",
+    printf("  allocations  %" PRIu64 ", %" PRIu64 " of them hits (%.4f), %" PRIu64 " refused\n",
            report->takes, stats->hits,
            report->takes > 0 ? (double)stats->hits / (double)report->takes : 0.0, report->refused);
     printf("  evictions    %" PRIu64 " (%s)\n", stats->evictions,
            cli_bytes(stats->evicted_bytes, a, sizeof a));
-    printf("  at the end   live %s, idle %s; cache_limit %s",
+    printf("  at the end   %s in use, %s cached; cache_limit %s",
            cli_bytes(stats->live_bytes, a, sizeof a), cli_bytes(stats->idle_bytes, b, sizeof b),
            cli_bytes(stats->cache_limit_bytes, c, sizeof c));
     printf(stats->auto_limit_bytes != 0 ? " (auto)\n" : "\n");
-    printf("  peaks        live %s, held %s\n", cli_bytes(stats->live_peak_bytes, a, sizeof a),
+    printf("  peaks        %s in use, %s allocated\n",
+           cli_bytes(stats->live_peak_bytes, a, sizeof a),
            cli_bytes(stats->held_peak_bytes, b, sizeof b));
     if (report->rows > 0)
         printf("  rows         %" PRIu64 " of %" PRIu64 " as recorded\n",
@@ -344,18 +345,18 @@ static void print_tune(const trace_job *job, const weir_tune_report *report)
         cli_table_cell(table, "%.4f", point->replay_rate);
         cli_table_cell(table, "%s", point->limit == report->limit ? "<" : "");
     }
-    printf("%s%s%s: hit rate of %" PRIu64 " takes under %s\n\n", cli_bold(stdout), job->path,
+    printf("%s%s%s: hit rate of %" PRIu64 " allocations under %s\n\n", cli_bold(stdout), job->path,
            cli_plain(stdout), report->takes, report->policy);
     cli_table_print(table, stdout);
     cli_table_destroy(table);
     putchar('\n');
     if (!report->reachable)
-        printf("no limit serves %g of the takes: without one it is %.4f; %g of that needs\n",
+        printf("no limit reaches a hit rate of %g: without a limit it is %.4f; %g of that needs\n",
                report->wanted_rate, report->best_rate, report->wanted_rate);
-    printf("cache_limit: %" PRIu64 " B (%s) serves %.4f", report->limit,
+    printf("cache_limit: %" PRIu64 " B (%s) gives a hit rate of %.4f", report->limit,
            cli_bytes(report->limit, text, sizeof text), report->limit_rate);
     if (report->limit > 0)
-        printf("; one byte less serves %.4f", report->below_rate);
+        printf("; one byte less gives %.4f", report->below_rate);
     printf("\n");
 }
 
@@ -376,18 +377,20 @@ static int tune(trace_job *job)
 /* ---- options ------------------------------------------------------------------------------------------------ */
 
 static const struct argp_option replay_options[] = {
-    {"policy", OPT_POLICY, "NAME", 0, "policy of the cache; else the trace's own", 0},
-    {"cache-limit", CLI_OPT_CACHE, "BYTES|auto", 0, "at the start; else the trace's own", 0},
-    {"memory-limit", CLI_OPT_MEMORY, "BYTES", 0, "throughout; else none", 0},
-    {"fixed", OPT_FIXED, 0, 0, "leave out the changes of cache_limit that the trace has", 0},
-    {"steps", OPT_STEPS, 0, 0, "print step,live,idle after each step", 0},
-    {"json", CLI_OPT_JSON, 0, 0, "figures as JSON", 0},
+    {"policy", OPT_POLICY, "NAME", 0, "cache policy; default: that of the trace", 0},
+    {"cache-limit", CLI_OPT_CACHE, "BYTES|auto", 0,
+     "limit at the start; default: that of the trace", 0},
+    {"memory-limit", CLI_OPT_MEMORY, "BYTES", 0, "limit throughout; default: none", 0},
+    {"fixed", OPT_FIXED, 0, 0, "ignore the changes of cache_limit in the trace", 0},
+    {"steps", OPT_STEPS, 0, 0, "print step, bytes in use and bytes cached after each step", 0},
+    {"json", CLI_OPT_JSON, 0, 0, "print figures as JSON", 0},
     {0}};
 
 static const struct argp_option tune_options[] = {
-    {"policy", OPT_POLICY, "NAME", 0, "policy of the cache; else the trace's own", 0},
-    {"hit-rate", OPT_HIT_RATE, "RATE", 0, "share of takes to be served from idle; default 0.99", 0},
-    {"json", CLI_OPT_JSON, 0, 0, "figures as JSON", 0},
+    {"policy", OPT_POLICY, "NAME", 0, "cache policy; default: that of the trace", 0},
+    {"hit-rate", OPT_HIT_RATE, "RATE", 0,
+     "fraction of allocations to be served from cached buffers; default 0.99", 0},
+    {"json", CLI_OPT_JSON, 0, 0, "print figures as JSON", 0},
     {0}};
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -412,19 +415,19 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case OPT_HIT_RATE:
         job->hit_rate = cli_option_quantity(state, "--hit-rate", text, WEIR_PLAIN, 0);
         if (job->hit_rate > 1)
-            argp_failure(state, 2, 0, "--hit-rate: found %s; 0 to 1 are allowed", text);
+            argp_failure(state, 2, 0, "--hit-rate: found %s; expected 0 to 1", text);
         return 0;
     case CLI_OPT_JSON:
         job->json = true;
         return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0)
-            argp_error(state, "one FILE is wanted, '%s' is one too many", text);
+            argp_error(state, "expected one FILE; '%s' is one argument too many", text);
         job->path = text;
         return 0;
     case ARGP_KEY_END:
         if (job->path == NULL)
-            argp_error(state, "a FILE is needed");
+            argp_error(state, "FILE is required");
         if (job->steps && job->json)
             argp_failure(state, 2, 0, "--steps and --json would both write to standard output");
         return 0;
@@ -457,13 +460,13 @@ static int replay_command(int argc, char **argv)
         replay_options,
         parse,
         "FILE",
-        "Puts a trace through a cache again, under any policy and limit, and says what stands at "
-        "the "
-        "end. FILE is of weir trace record, or a recorded run of MLX "
+        "Replays a trace under any policy and limit, and prints the statistics of the cache. FILE "
+        "is "
+        "written by weir trace record, or is a recorded run of MLX "
         "(step,op,slot,bytes,active,cached), whose rows are compared.\v"
-        "Exit status: 0 done, 1 a row differs (the first is named), 2 usage, 4 no trace, 7 cannot "
-        "be "
-        "read.",
+        "Exit status: 0 success, 1 a row differs (the first is named), 2 usage error, 4 not a "
+        "trace, 7 "
+        "cannot be read.",
         NULL,
         NULL,
         NULL};
@@ -476,11 +479,12 @@ static int tune_command(int argc, char **argv)
         tune_options,
         parse,
         "FILE",
-        "Says how hit rate depends on cache_limit for a trace, by stack distance and replayed, and "
-        "names the smallest limit that reaches the wanted rate: replayed there and one byte "
-        "below.\v"
-        "Exit status: 0 done, 5 no limit reaches the rate (then that share of what can be hit is "
-        "looked for), 2 usage, 4 no trace, 7 cannot be read.",
+        "Prints how the hit rate of a trace depends on cache_limit, by stack distance and by "
+        "replay, and "
+        "the smallest limit that reaches the requested rate, replayed there and one byte below.\v"
+        "Exit status: 0 success, 5 no limit reaches the rate (then that fraction of the reachable "
+        "rate "
+        "is used), 2 usage error, 4 not a trace, 7 cannot be read.",
         NULL,
         NULL,
         NULL};
@@ -492,9 +496,9 @@ static int tune_command(int argc, char **argv)
 static const cli_group trace = {
     "trace",
     "[OPTION...] FILE",
-    {{"record", record_command, "takes and gives of a run into a file"},
-     {"replay", replay_command, "what they become under a policy and limit"},
-     {"tune", tune_command, "which cache_limit a hit rate needs"}}};
+    {{"record", record_command, "record the allocations and frees of a run in a file"},
+     {"replay", replay_command, "replay them under another policy or limit"},
+     {"tune", tune_command, "find the cache_limit for a hit rate"}}};
 
 int trace_command(int argc, char **argv)
 {

@@ -17,8 +17,8 @@ typedef struct units_options {
     bool markdown;
 } units_options;
 
-static const struct argp_option options[] = {{"markdown", CLI_OPT_MARKDOWN, 0, 0, "as Markdown", 1},
-                                             {0}};
+static const struct argp_option options[] = {
+    {"markdown", CLI_OPT_MARKDOWN, 0, 0, "print as Markdown", 1}, {0}};
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -29,7 +29,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (units->name != NULL)
-            argp_error(state, "one NAME is wanted, '%s' is one too many", text);
+            argp_error(state, "expected one NAME; '%s' is one argument too many", text);
         units->name = text;
         return 0;
     default:
@@ -37,14 +37,15 @@ static error_t parse(int key, char *text, struct argp_state *state)
     }
 }
 
-static const struct argp units_argp = {options,
-                                       parse,
-                                       "[NAME]",
-                                       "Lists the units; with NAME, what can be set on that one.\v"
-                                       "Exit status: 0 done, 2 usage, 3 no such unit.",
-                                       0,
-                                       0,
-                                       0};
+static const struct argp units_argp = {
+    options,
+    parse,
+    "[NAME]",
+    "Lists the units; with NAME, describes the settings of that unit.\v"
+    "Exit status: 0 success, 2 usage error, 3 no such unit.",
+    0,
+    0,
+    0};
 
 /* ---- one setting in words -------------------------------------------------------------------------------- */
 
@@ -117,12 +118,12 @@ static const char *unit_flags(const weir_unit_info *unit, char *text, size_t siz
         uint32_t flag;
         const char *text;
     } flags[] = {{WEIR_UNIT_JOINS, "has several inputs"},
-                 {WEIR_UNIT_COUPLES_CHANNELS, "couples channels"},
+                 {WEIR_UNIT_COUPLES_CHANNELS, "combines channels"},
                  {WEIR_UNIT_CHANGES_RATE, "changes the rate"},
-                 {WEIR_UNIT_STATEFUL, "has state"},
-                 {WEIR_UNIT_HOLDS_OVER_GAP, "holds over gaps"},
-                 {WEIR_UNIT_RECORDS, "has records"},
-                 {WEIR_UNIT_COMPLEX, "takes complex values"}};
+                 {WEIR_UNIT_STATEFUL, "is stateful"},
+                 {WEIR_UNIT_HOLDS_OVER_GAP, "keeps state at gaps"},
+                 {WEIR_UNIT_RECORDS, "writes records"},
+                 {WEIR_UNIT_COMPLEX, "accepts complex values"}};
     text[0] = '\0';
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if ((unit->flags & flags[i].flag) != 0) {
@@ -166,7 +167,7 @@ static void print_list(void)
     }
     cli_table_print(table, stdout);
     cli_table_destroy(table);
-    printf("\nweir units NAME shows what can be set on one.\n");
+    printf("\nweir units NAME describes the settings of a unit.\n");
 }
 
 /* A setting of every unit that has a memory, which the chain reads and not the unit's own table; name NULL: none. */
@@ -181,7 +182,7 @@ static weir_setting gap_setting(const weir_unit_info *unit)
         .type = WEIR_SETTING_ENUM,
         .preset = (unit->flags & WEIR_UNIT_HOLDS_OVER_GAP) != 0 ? "hold" : "reset",
         .choices = (unit->flags & WEIR_UNIT_CHANGES_RATE) != 0 ? one : both,
-        .help = "at a gap of the recording: as for a first frame, or as if there were none"};
+        .help = "behaviour at a recording gap: reset the state, or carry it across"};
 }
 
 static const char *preset_text(const weir_setting *setting)
@@ -312,7 +313,7 @@ void cli_unit_markdown(const weir_unit_info *unit, FILE *file)
         fputs(".\n\n", file);
     }
     if (*unit_flags(unit, text, sizeof text) != '\0')
-        fprintf(file, "It %s.\n\n", text);
+        fprintf(file, "This unit %s.\n\n", text);
     if (unit->settings != NULL && unit->settings->name != NULL) {
         fputs("| setting | type | unit | default | allowed | |\n|---|---|---|---|---|---|\n", file);
         weir_setting gap = gap_setting(unit);

@@ -11,7 +11,7 @@ static void must(weir_err err)
     }
 }
 
-static weir_err show(void *user, const weir_message *block) /* the block is lent for the call */
+static weir_err show(void *user, const weir_message *block) /* block: valid only during the call */
 {
     for (size_t i = 0; i < block->frames; i++)
         printf("%s of channel 0: %.4f\n", (const char *)user, ((const float *)block->data)[i * 64]);
@@ -21,7 +21,7 @@ static weir_err show(void *user, const weir_message *block) /* the block is lent
 int main(void)
 {
     weir_chain_options options = weir_chain_options_default();
-    options.memory_limit = 4 << 20; /* never more than 4 MiB, whatever comes */
+    options.memory_limit = 4 << 20; /* never more than 4 MiB, whatever the input */
     weir_chain *chain;
     must(weir_chain_create(&options, &chain));
     int node = WEIR_CHAIN_INPUT;
@@ -34,7 +34,7 @@ int main(void)
     weir_spec spec = weir_spec_make(WEIR_F32, 30000, 64, NULL, NULL); /* [frames x 64] at 30 kHz */
     const weir_plan *plan;
     must(weir_chain_plan(chain, &spec, &plan));
-    printf("will hold %llu bytes\n", (unsigned long long)plan->total_bytes);
+    printf("planned: %llu bytes\n", (unsigned long long)plan->total_bytes);
 
     static float samples[1000 * 64];
     for (int i = 0; i < 1000 * 64; i++)

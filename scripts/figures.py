@@ -39,7 +39,7 @@ def pushes(d):
     lines = [
         f"One push of {first['message_frames']} frames x {first['channels']} channels through that chain with "
         f"bins of 1 ms: median {us(first['push_median_ns'])},",
-        f"99 % within {us(first['push_p99_ns'])}"
+        f"99th percentile {us(first['push_p99_ns'])}"
         + "".join(
             f" ({o['name']}: {us(o['push_median_ns'])}, {us(o['push_p99_ns'])})"
             for o in others
@@ -53,7 +53,7 @@ def pushes(d):
     threads = [row for row in rows(d, "threads") if row["threads"] > 1]
     if threads:
         lines.append(
-            "Over one thread, 1024 channels: "
+            "Speed with 1024 channels relative to one thread: "
             + ", ".join(f"{t['threads']} threads {t['over_one']['median']:.2f} times" for t in threads)
             + "."
         )
@@ -66,17 +66,18 @@ def pushes(d):
 
 
 def kernels(d):
-    """What kernels reach of the machine's limits: a table of those that the chain is made of."""
+    """The fraction of the machine's limits that each kernel of the chain achieves, as a table."""
     if "kernels" not in d:
-        return ["Kernels beside the limits of the machine were not measured."]
+        return ["The kernels were not compared with the limits of the machine."]
     limits = d["limits"]
     lines = [
-        f"The machine itself, in the same run: a multiply-add of a vector {limits['multiply_add_ns']['median']:.3f} "
-        f"ns, L2 {limits['l2_copy_gb_s']['median']:.0f} GB/s,",
-        f"memory {limits['ram_copy_gb_s']['median']:.0f} GB/s. What kernels reach of it (`weir bench speed "
-        "--kernels` has all, and how it is counted):",
+        "Limits of the machine, measured in the same run: a multiply-add of a vector takes "
+        f"{limits['multiply_add_ns']['median']:.3f} ns, L2 copies {limits['l2_copy_gb_s']['median']:.0f} GB/s,",
+        f"memory {limits['ram_copy_gb_s']['median']:.0f} GB/s. Fraction of that limit each kernel achieves (run "
+        "`weir bench speed --kernels` for the full table and",
+        "method):",
         "",
-        "| kernel | ns a sample | limit | reached |",
+        "| kernel | ns per sample | limit | achieved |",
         "|---|---|---|---|",
     ]
     for k in d["kernels"]:
@@ -98,9 +99,9 @@ def bench(path):
         f"{machine['system'].split('-')[0]}; one thread each;",
         f"{settings['channels']} channels of float32 noise at 30 kHz in memory, messages of "
         f"{settings['message_frames']} frames; {settings['rounds']} rounds in turn",
-        f"of {settings['seconds']:g} s each. Times faster than real time, medians, least to most:",
+        f"of {settings['seconds']:g} s each. Speed as a multiple of real time: median, and minimum to maximum:",
         "",
-        "| work | | stream | x real time | spread | weir is ... times as fast |",
+        "| work | | data type | x real time | min to max | speed of weir / speed of this |",
         "|---|---|---|---|---|---|",
     ]
     for work, title in (("chain", "the chain above"), ("filter", "its filter alone")):
@@ -119,15 +120,17 @@ def bench(path):
             lines.append(f"| {title} | {name} | {stream} | {x['median']:.3g} | {spread(x)} | {ratio} |")
             title = ""
     lines += ["", *pushes(d), "", *kernels(d)]
-    lines += ["", "| what the chain holds, messages of | plan | held at its peak |", "|---|---|---|"]
+    lines += ["", "| message lengths in frames | planned memory | peak allocated |", "|---|---|---|"]
     for row in d["memory"]:
         lines.append(f"| {row['lengths']} | {row['plan_bytes']:,} B | {row['held_peak_bytes']:,} B |")
     units = ", ".join(f"{u['name']} {max(u['ns_per_sample'], 0):.2f}" for u in d["units"])
     lines += [
         "",
-        "Published for the same job with an array library's cache: 6206 MiB without a limit, 966 at a "
-        "limit of 512 MiB,",
-        "396 at 0. Where weir's time goes, ns a sample (a frame of a channel), to about 0.1:",
+        "Published memory use for the same job with an array library's cache: 6206 MiB without a cache limit, "
+        "966 MiB at a",
+        "limit of 512 MiB, 396 MiB at 0. Time per unit of weir's chain in ns per sample (one frame of one "
+        "channel), accurate",
+        "to about 0.1:",
         f"{units}.",
     ]
     for peer in d["skipped"]:
@@ -148,8 +151,8 @@ def main():
     run = "\n".join(line.rstrip() for line in f"$ {RUN} \\\n      {OUT}\n{printed}".rstrip().split("\n"))
     with open("README.md", encoding="utf-8") as file:
         text = file.read()
-    text = put(text, "as `make run` prints it:\n\n```text\n", "\n```", run)
-    text = put(text, "## How fast\n\n", "\n\n`make bench` takes", bench(sys.argv[1]))
+    text = put(text, "this is what `make run` prints:\n\n```text\n", "\n```", run)
+    text = put(text, "## Performance\n\n", "\n\n`make bench` repeats", bench(sys.argv[1]))
     with open("README.md", "w", encoding="utf-8") as file:
         file.write(text)
 

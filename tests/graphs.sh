@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# 1,000 random graphs as chain files, run by the command, against NumPy over whole arrays: see graphs.py.
+# 1,000 random graphs as chain files, run by the command, against NumPy over whole arrays (S2): see graphs.py.
 set -eu
 for python in python3 /usr/bin/python3 none; do # the second where another comes first and has no NumPy
     "$python" -c 'import numpy, scipy' 2>/dev/null && break

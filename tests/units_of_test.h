@@ -12,9 +12,12 @@
 #include <math.h>
 #include <string.h>
 
+/* What is missing is NaN (S5). */
 static inline double value_get(weir_dtype dtype, const void *values, size_t at)
 {
-    return dtype == WEIR_F32 ? (double)((const float *)values)[at] : ((const double *)values)[at];
+    double value =
+        dtype == WEIR_F32 ? (double)((const float *)values)[at] : ((const double *)values)[at];
+    return isfinite(value) ? value : (double)NAN;
 }
 
 static inline void value_set(weir_dtype dtype, void *values, size_t at, double value)
@@ -308,8 +311,8 @@ static inline weir_err count_plan(const void *settings, weiri_unit_plan *plan)
     (void)settings;
     plan->constant_bytes = sizeof(count_constants);
     weir_err err = weiri_plan_field(
-        plan, (weiri_field){
-                  .name = "frames", .kind = 'u', .bytes = 8, .by_block = true, .rows = 2});
+        plan,
+        (weiri_field){.name = "frames", .kind = 'u', .bytes = 8, .by_block = true, .rows = 2});
     return err != WEIR_OK
                ? err
                : weiri_plan_field(
@@ -337,9 +340,10 @@ static inline void count_run(weiri_block *block, const weiri_work *work)
     for (size_t i = 0; i < work->produce; i++, frames[0]++, frames[1] += 3) {
         for (size_t k = 0; k < columns; k++) {
             double value = value_get(block->in->dtype, work->in[0], i * columns + k);
+            double more = c->gain * (double)((frames[0] + frames[1]) % 7);
             value_set(block->out->dtype, work->out, i * columns + k,
-                      value - before[k] + c->gain * (double)((frames[0] + frames[1]) % 7));
-            before[k] = value;
+                      isfinite(value) ? value - before[k] + more : (double)NAN); /* S5 */
+            before[k] = isfinite(value) ? value : 0;
         }
     }
     count_what_is_missing(block, work);
@@ -394,6 +398,7 @@ static inline void weave_run(weiri_block *block, const weiri_work *work)
             before[k] = b;
         }
     }
+    count_what_is_missing(block, work);
 }
 
 static const weiri_unit_ops unit_weave = {

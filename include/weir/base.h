@@ -67,6 +67,9 @@ WEIR_API const char *weir_version(void);
 #define WEIR_ERR_ENUM(name, value, exit_status, text) WEIR_##name = (value),
 typedef enum weir_err { WEIR_ERR_LIST(WEIR_ERR_ENUM) } weir_err;
 
+/* NULL where a pointer is required: a call that can fail returns WEIR_E_USAGE and names itself; one that returns a
+ * value returns 0, NULL, -1 or NAN; one that returns nothing does nothing. */
+
 /* The fixed text of an error. Never NULL; valid as long as the process. Any thread. */
 WEIR_API const char *weir_err_text(weir_err err);
 

@@ -295,7 +295,8 @@ typedef weir_err (*weir_sink_fn)(void *user, const weir_message *block);
  * full or not; a tile is only the largest number of frames processed at a time. The first push allocates all buffers
  * (WEIR_E_PLAN if the plan is above the limit); later ones allocate nothing.
  * A message that starts a new segment first ends the current one (see weir_chain_finish).
- * WEIR_E_USAGE: not planned, planned for a source, another spec, or called from the sink.
+ * WEIR_E_USAGE: not planned, planned for a source, another spec, called from the sink, or a first frame that is not
+ * within 292 years of the origin (times are ns in 64 bits).
  * An error of the sink ends the call and is returned unchanged; nothing is reset. weir_chain_consumed returns the
  * number of frames of the message that were consumed. The refused block is kept and offered again by the next call,
  * which must continue with the frames not consumed. weir_chain_reset drops both. */

@@ -31,6 +31,9 @@ weir_spec weir_spec_make(weir_dtype dtype,
 
 uint64_t weir_spec_columns(const weir_spec *spec)
 {
+    if (spec == NULL) {
+        return 0;
+    }
     uint64_t columns = 1;
     for (uint32_t i = 1; i < spec->dim_count; i++) {
         columns *= spec->dims[i].size;
@@ -40,11 +43,17 @@ uint64_t weir_spec_columns(const weir_spec *spec)
 
 uint64_t weir_spec_frame_bytes(const weir_spec *spec)
 {
+    if (spec == NULL) {
+        return 0;
+    }
     return weir_spec_columns(spec) * weir_dtype_bytes(spec->dtype);
 }
 
 int weir_spec_dim(const weir_spec *spec, const char *name)
 {
+    if (spec == NULL || name == NULL) {
+        return -1;
+    }
     for (uint32_t i = 0; i < spec->dim_count; i++) {
         if (spec->dims[i].name != NULL && strcmp(spec->dims[i].name, name) == 0) {
             return (int)i;

@@ -22,6 +22,9 @@
 /* Sets this thread's detail line and returns err: `return weiri_fail(WEIR_E_IO, "%s: ...", path);` */
 weir_err weiri_fail(weir_err err, const char *format, ...) WEIRI_PRINTF(2, 3);
 
+/* What a call says where a pointer that it requires is NULL: `return weiri_null(__func__);` */
+weir_err weiri_null(const char *call);
+
 /* Puts text before the detail line that is there ("chain.yaml:4:7: "), and returns err. */
 weir_err weiri_fail_prefix(weir_err err, const char *format, ...) WEIRI_PRINTF(2, 3);
 

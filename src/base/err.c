@@ -103,6 +103,11 @@ weir_err weiri_fail(weir_err err, const char *format, ...)
     return err;
 }
 
+weir_err weiri_null(const char *call)
+{
+    return weiri_fail(WEIR_E_USAGE, "%s: NULL is not allowed", call);
+}
+
 weir_err weiri_fail_prefix(weir_err err, const char *format, ...)
 {
     char text[WEIRI_DETAIL_BYTES];

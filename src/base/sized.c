@@ -59,6 +59,9 @@ weir_err weiri_sized_read(const weiri_sized *rule, const void *given, void *ret)
 
 weir_err weiri_sized_write(const weiri_sized *rule, const void *filled, void *ret)
 {
+    if (ret == NULL) {
+        return weiri_fail(WEIR_E_USAGE, "%s: NULL is not allowed", rule->field);
+    }
     size_t size = size_of(ret);
     weir_err err = check_size(rule, size);
     if (err == WEIR_OK) {

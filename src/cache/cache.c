@@ -221,6 +221,9 @@ static weir_err tuner_make(weir_cache *cache)
 
 weir_err weir_cache_create(const weir_cache_options *given, weir_cache **ret_cache)
 {
+    if (ret_cache == NULL) {
+        return weiri_null(__func__);
+    }
     weir_cache_options options = {0};
     const weiri_policy_ops *ops = NULL;
     weir_heap *book_heap = NULL;
@@ -299,6 +302,9 @@ void weir_cache_destroy(weir_cache *cache)
 
 void weir_cache_clear(weir_cache *cache)
 {
+    if (cache == NULL) {
+        return;
+    }
     weiri_lock_take(&cache->lock);
     weiri_watch_mark(cache, WEIRI_MARK_CLEAR, 0);
     weiri_cache_drop(cache, UINT64_MAX, false);
@@ -310,6 +316,9 @@ void weir_cache_clear(weir_cache *cache)
 
 void weir_cache_limit_idle(weir_cache *cache, uint64_t cache_limit)
 {
+    if (cache == NULL) {
+        return;
+    }
     weiri_lock_take(&cache->lock);
     set_limit(cache, cache_limit, cache->policy->ops->own_limit);
     weiri_watch_mark(cache, WEIRI_MARK_CACHE_LIMIT, cache->cache_limit);
@@ -322,6 +331,9 @@ void weir_cache_limit_idle(weir_cache *cache, uint64_t cache_limit)
 
 weir_err weir_cache_limit_held(weir_cache *cache, uint64_t memory_limit)
 {
+    if (cache == NULL) {
+        return weiri_null(__func__);
+    }
     weir_err err = WEIR_OK;
     weiri_lock_take(&cache->lock);
     for (;;) {
@@ -356,6 +368,9 @@ weir_err weir_cache_limit_held(weir_cache *cache, uint64_t memory_limit)
 
 weir_err weir_cache_stats_read(weir_cache *cache, weir_cache_stats *ret_stats)
 {
+    if (cache == NULL) {
+        return weiri_null(__func__);
+    }
     static const weiri_sized rule = {
         .field = "cache statistics: stats_size",
         .make = "set it to sizeof(weir_cache_stats)",

@@ -104,6 +104,9 @@ static weir_err compare(const weir_cache *cache, const found *f, bool whole_buff
 
 weir_err weir_cache_check(weir_cache *cache)
 {
+    if (cache == NULL) {
+        return weiri_null(__func__);
+    }
     found f = {0};
     weir_err err = WEIR_OK;
     weiri_lock_take(&cache->lock);

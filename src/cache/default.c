@@ -24,10 +24,13 @@ static struct slot {
 
 weir_err weir_limit_parse(const char *text, bool automatic, uint64_t *ret_limit)
 {
+    if (text == NULL || ret_limit == NULL) {
+        return weiri_null(__func__);
+    }
     uint64_t limit = WEIR_NO_LIMIT;
-    if (text != NULL && automatic && weiri_equal_blind(text, "auto")) {
+    if (automatic && weiri_equal_blind(text, "auto")) {
         limit = WEIR_LIMIT_AUTO;
-    } else if (text == NULL || !weiri_equal_blind(text, "none")) {
+    } else if (!weiri_equal_blind(text, "none")) {
         weir_err err = weir_bytes_parse(text, &limit);
         if (err != WEIR_OK) {
             return err;
@@ -100,6 +103,9 @@ weir_err weiri_cache_default_of(weir_heap *heap, weir_cache **ret_cache)
 
 weir_err weir_cache_default(weir_cache **ret_cache)
 {
+    if (ret_cache == NULL) {
+        return weiri_null(__func__);
+    }
     return weiri_cache_default_of(NULL, ret_cache);
 }
 

@@ -427,6 +427,9 @@ static weir_err fetch(weir_cache *cache, const weiri_place *place)
 
 weir_err weir_cache_take(weir_cache *cache, size_t bytes, weir_buffer **ret_buffer)
 {
+    if (cache == NULL || ret_buffer == NULL) {
+        return weiri_null(__func__);
+    }
     weiri_place place;
     bool slab = false, placed;
     weir_err err = WEIR_OK;
@@ -477,6 +480,9 @@ weir_err weir_cache_take(weir_cache *cache, size_t bytes, weir_buffer **ret_buff
 
 weir_buffer *weir_buffer_ref(weir_buffer *buffer)
 {
+    if (buffer == NULL) {
+        return NULL;
+    }
     weiri_record *record = (weiri_record *)(void *)buffer;
     atomic_fetch_add_explicit(&record->refs, 1, memory_order_relaxed);
     return buffer;
@@ -543,6 +549,9 @@ static weir_err check_part(const weir_buffer *buffer, size_t offset, size_t byte
 weir_err weir_buffer_copy_in(
     weir_buffer *buffer, size_t offset, const void *from, size_t bytes, weir_queue *queue)
 {
+    if (buffer == NULL || (from == NULL && bytes > 0)) {
+        return weiri_null(__func__);
+    }
     weir_err err = check_part(buffer, offset, bytes);
     return err == WEIR_OK
                ? weiri_heap_copy_in(buffer->cache->heap, buffer->memory, offset, from, bytes, queue)
@@ -552,6 +561,9 @@ weir_err weir_buffer_copy_in(
 weir_err
 weir_buffer_copy_out(weir_buffer *buffer, size_t offset, void *to, size_t bytes, weir_queue *queue)
 {
+    if (buffer == NULL || (to == NULL && bytes > 0)) {
+        return weiri_null(__func__);
+    }
     weir_err err = check_part(buffer, offset, bytes);
     return err == WEIR_OK
                ? weiri_heap_copy_out(buffer->cache->heap, to, buffer->memory, offset, bytes, queue)
@@ -562,6 +574,9 @@ weir_buffer_copy_out(weir_buffer *buffer, size_t offset, void *to, size_t bytes,
 
 weir_err weir_cache_charge(weir_cache *cache, uint64_t bytes)
 {
+    if (cache == NULL) {
+        return weiri_null(__func__);
+    }
     weir_err err = WEIR_OK;
     want w = {.bytes = bytes};
     weiri_lock_take(&cache->lock);
@@ -593,6 +608,9 @@ weir_err weir_cache_charge(weir_cache *cache, uint64_t bytes)
 
 void weir_cache_uncharge(weir_cache *cache, uint64_t bytes)
 {
+    if (cache == NULL) {
+        return;
+    }
     weiri_lock_take(&cache->lock);
     cache->charged -= bytes < cache->charged ? bytes : cache->charged;
     weiri_watch_mark(cache, WEIRI_MARK_UNCHARGE, bytes);

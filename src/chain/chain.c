@@ -176,7 +176,7 @@ weir_err weiri_chain_refuse_device(const weir_heap *heap)
 weir_err weir_chain_create(const weir_chain_options *options, weir_chain **ret_chain)
 {
     if (ret_chain == NULL) {
-        return weiri_fail(WEIR_E_USAGE, "weir_chain_create: NULL is not allowed");
+        return weiri_null(__func__);
     }
     weir_chain *chain = NULL;
     weir_err err = weiri_chain_create(options, &chain);
@@ -458,16 +458,24 @@ weir_err weir_chain_set_text(weir_chain *chain, const char *text)
 
 weir_cache *weir_chain_cache(weir_chain *chain)
 {
+    if (chain == NULL) {
+        return NULL;
+    }
     return chain->caches[WEIRI_HOST];
 }
 
 double weir_chain_gap_tolerance(const weir_chain *chain)
 {
+    if (chain == NULL) {
+        return NAN;
+    }
     return chain->options.gap_tolerance_s;
 }
 
 const char *const *weir_chain_notices(const weir_chain *chain, size_t *ret_count)
 {
-    *ret_count = chain->notices.count;
-    return chain->notices.lines;
+    if (ret_count != NULL) {
+        *ret_count = chain == NULL ? 0 : chain->notices.count;
+    }
+    return chain == NULL ? NULL : chain->notices.lines;
 }

@@ -358,6 +358,8 @@ typedef struct weiri_delivery {
 
 /* Whether this message starts a new segment. */
 bool weiri_chain_breaks(const weir_chain *chain, const weir_message *message);
+/* Whether `frames` frames from `index` on can be counted; WEIR_E_USAGE if not. */
+weir_err weiri_chain_check_count(int64_t index, size_t frames);
 /* Ends the open segment, if any: outputs what is due, drops the rest, resets. If the caller's rows are full
  * before that, the segment is still open. */
 weir_err weiri_chain_end_segment(weir_chain *chain, weiri_delivery *delivery);

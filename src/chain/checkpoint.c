@@ -64,6 +64,9 @@ static weir_err spill(weir_checkpoint *c)
 
 weir_err weir_checkpoint_put(weir_checkpoint *c, const void *from, size_t bytes)
 {
+    if (c == NULL || (from == NULL && bytes > 0)) {
+        return weiri_null(__func__);
+    }
     const unsigned char *next = from;
     while (bytes > 0) {
         size_t room = sizeof c->buffer - c->used, now = bytes < room ? bytes : room;
@@ -100,6 +103,9 @@ static weir_err fill(weir_checkpoint *c)
 
 weir_err weir_checkpoint_get(weir_checkpoint *c, void *to, size_t bytes)
 {
+    if (c == NULL || (to == NULL && bytes > 0)) {
+        return weiri_null(__func__);
+    }
     unsigned char *next = to;
     while (bytes > 0) {
         if (c->at == c->used && c->left == 0) {

@@ -101,5 +101,8 @@ void weir_sink_close(weir_sink *sink)
 
 const weir_source_info *weir_source_info_get(weir_source *source)
 {
+    if (source == NULL) {
+        return NULL;
+    }
     return source->ops->info(source);
 }

@@ -473,7 +473,8 @@ void weiri_chain_feed(weir_chain *chain, const weir_message *message)
             .start_ns = running->segment_start_ns,
         };
         if (running->after_segment) {
-            event.gap_ns = weiri_ns_sum(event.start_ns, -running->segment_end_ns);
+            int64_t end = running->segment_end_ns;
+            event.gap_ns = weiri_ns_sum(event.start_ns, end == INT64_MIN ? INT64_MAX : -end);
         }
         weiri_chain_tell(chain, event);
     }

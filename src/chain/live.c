@@ -207,7 +207,7 @@ weiri_node *weiri_chain_node(const weir_chain *chain, int number)
 weir_err weir_chain_set(weir_chain *chain, int number, const weir_value *setting)
 {
     if (chain == NULL || setting == NULL || setting->key == NULL) {
-        return weiri_fail(WEIR_E_USAGE, "weir_chain_set: NULL is not allowed");
+        return weiri_null(__func__);
     }
     if (chain->plan == NULL || (chain->running->busy && !chain->running->at_rest)) {
         return weiri_fail(WEIR_E_USAGE, chain->plan == NULL

@@ -536,7 +536,7 @@ static weir_err plan_for(weir_chain *chain,
 weir_err weir_chain_plan(weir_chain *chain, const weir_spec *input, const weir_plan **ret_plan)
 {
     if (chain == NULL || input == NULL || ret_plan == NULL) {
-        return weiri_fail(WEIR_E_USAGE, "weir_chain_plan: NULL is not allowed");
+        return weiri_null(__func__);
     }
     return plan_for(chain, input, NULL, NULL, 0, ret_plan);
 }
@@ -548,7 +548,7 @@ weir_err weir_chain_plan_run(weir_chain *chain,
                              const weir_plan **ret_plan)
 {
     if (chain == NULL || source == NULL || ret_plan == NULL || (sinks == NULL && sink_count > 0)) {
-        return weiri_fail(WEIR_E_USAGE, "weir_chain_plan_run: NULL is not allowed");
+        return weiri_null(__func__);
     }
     weir_err err = weiri_source_check(source);
     for (size_t i = 0; err == WEIR_OK && i < sink_count; i++) {
@@ -572,6 +572,9 @@ const weir_plan_part *weir_plan_part_at(const weir_plan *plan, size_t number)
 
 size_t weir_chain_output_count(const weir_chain *chain)
 {
+    if (chain == NULL) {
+        return 0;
+    }
     return chain->plan == NULL ? 0 : (size_t)chain->plan->exit_count;
 }
 

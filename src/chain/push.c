@@ -64,6 +64,16 @@ static bool same_shape(const weir_spec *a, const weir_spec *b)
     return same;
 }
 
+weir_err weiri_chain_check_count(int64_t index, size_t frames)
+{
+    if (frames > INT64_MAX || index > INT64_MAX - (int64_t)frames) {
+        return weiri_fail(WEIR_E_USAGE,
+                          "%zu frames from frame %lld on: frames are counted to 2^63 - 1", frames,
+                          (long long)index);
+    }
+    return WEIR_OK;
+}
+
 static weir_err check_message(const weir_chain *chain, const weir_message *message)
 {
     if (message == NULL) {
@@ -77,6 +87,27 @@ static weir_err check_message(const weir_chain *chain, const weir_message *messa
     }
     if (message->data == NULL && message->frames > 0) {
         return weiri_fail(WEIR_E_USAGE, "the message has %zu frames and no data", message->frames);
+    }
+    return WEIR_OK;
+}
+
+/* Checks the message's first index and time: times are 64 bits of ns (292 years), frame counts 63 bits; larger
+ * values would overflow. */
+static weir_err check_place(const weir_chain *chain, const weir_message *message)
+{
+    int64_t index = message->first_index == WEIR_INDEX_NEXT ? 0 : message->first_index;
+    weir_err err = weiri_chain_check_count(index, message->frames);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    int64_t shift = weiri_frames_ns(index, weiri_fraction_of(chain->plan->input.rate_hz));
+    int64_t start = weiri_ns_sum(message->segment_start_ns, shift);
+    if (start == INT64_MAX || start == INT64_MIN || shift == INT64_MAX || shift == -INT64_MAX) {
+        return weiri_fail(WEIR_E_USAGE,
+                          "the message's first frame, %lld after %lld ns at %g Hz, is not within "
+                          "292 years of the origin",
+                          (long long)index, (long long)message->segment_start_ns,
+                          chain->plan->input.rate_hz);
     }
     return WEIR_OK;
 }
@@ -127,14 +158,17 @@ static weir_err push_to(weir_chain *chain, const weir_message *message, weiri_de
     if (message->frames == 0) { /* it starts nothing: it has no frame that could (S1) */
         return running->pending ? weiri_chain_drain(chain, delivery) : WEIR_OK;
     }
-    if (weiri_chain_breaks(chain, message)) {
-        weir_err err = weiri_chain_end_segment(chain, delivery);
+    bool breaks = weiri_chain_breaks(chain, message);
+    weir_err err = breaks ? check_place(chain, message)
+                          : weiri_chain_check_count(running->index_in, message->frames);
+    if (err == WEIR_OK && breaks) {
+        err = weiri_chain_end_segment(chain, delivery);
         if (err != WEIR_OK || running->in_segment || delivery->got > 0) {
             return err;
         }
         weiri_chain_feed(chain, message);
     }
-    return push_tiles(chain, message, delivery);
+    return err == WEIR_OK ? push_tiles(chain, message, delivery) : err;
 }
 
 /* With the sink in the caller's mode; `finish`: no message, the segment's end. */
@@ -183,9 +217,15 @@ size_t weir_chain_consumed(const weir_chain *chain)
 
 /* ---- into the caller's rows ----------------------------------------------------------------------- */
 
-static weir_err
-check_rows(const weir_chain *chain, const char *call, const void *rows, size_t capacity)
+static weir_err check_rows(const weir_chain *chain,
+                           const char *call,
+                           const void *rows,
+                           size_t capacity,
+                           const weir_message *ret_block)
 {
+    if (ret_block == NULL) {
+        return weiri_null(call);
+    }
     if (chain->plan->exit_count != 1) {
         return weiri_fail(WEIR_E_USAGE, "%s: only for chains with one output; this one has %d",
                           call, chain->plan->exit_count);
@@ -217,7 +257,7 @@ weir_err weir_chain_push_into(weir_chain *chain,
         err = check_message(chain, message);
     }
     if (err == WEIR_OK) {
-        err = check_rows(chain, "weir_chain_push_into", rows, capacity);
+        err = check_rows(chain, "weir_chain_push_into", rows, capacity, ret_block);
     }
     if (err != WEIR_OK) {
         return err;
@@ -260,6 +300,9 @@ weiri_chain_read(weir_chain *chain, size_t frames, weiri_mode mode, weir_message
                           source->ops->name, message.frames, frames);
     }
     tell_notices(chain, source);
+    if (err == WEIR_OK && message.first_index != WEIR_INDEX_NEXT) {
+        err = weiri_chain_check_count(message.first_index, message.frames);
+    }
     if (err == WEIR_OK) {
         *ret_message = message;
     }
@@ -309,7 +352,7 @@ weir_err weir_chain_pull(weir_chain *chain, void *rows, size_t capacity, weir_me
 {
     weir_err err = weiri_chain_enter(chain, "weir_chain_pull", true);
     if (err == WEIR_OK) {
-        err = check_rows(chain, "weir_chain_pull", rows, capacity);
+        err = check_rows(chain, "weir_chain_pull", rows, capacity, ret_block);
     }
     if (err != WEIR_OK) {
         return err;
@@ -328,6 +371,9 @@ weir_err weir_chain_pull(weir_chain *chain, void *rows, size_t capacity, weir_me
 
 void weir_chain_on_event(weir_chain *chain, weir_event_fn call, void *user)
 {
+    if (chain == NULL) {
+        return;
+    }
     chain->on_event = call;
     chain->event_user = user;
 }
@@ -350,12 +396,18 @@ void weir_chain_reset(weir_chain *chain)
 
 size_t weir_chain_node_count(const weir_chain *chain)
 {
+    if (chain == NULL) {
+        return 0;
+    }
     return (size_t)chain->node_count;
 }
 
 weir_err
 weir_chain_node_report(const weir_chain *chain, size_t number, weir_unit_report *ret_report)
 {
+    if (chain == NULL) {
+        return weiri_null(__func__);
+    }
     static const weiri_sized rule = {
         .field = "unit report: report_size",
         .make = "set it to sizeof(weir_unit_report)",

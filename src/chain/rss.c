@@ -31,6 +31,10 @@ void weir_rss_read(uint64_t *ret_now, uint64_t *ret_peak)
         close(file);
     }
     status[length] = '\0';
-    *ret_now = field(status, "\nVmRSS:");
-    *ret_peak = field(status, "\nVmHWM:");
+    if (ret_now != NULL) {
+        *ret_now = field(status, "\nVmRSS:");
+    }
+    if (ret_peak != NULL) {
+        *ret_peak = field(status, "\nVmHWM:");
+    }
 }

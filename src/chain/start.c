@@ -236,6 +236,9 @@ void weiri_chain_unplan(weir_chain *chain)
 
 uint64_t weir_chain_used_bytes(const weir_chain *chain, size_t part)
 {
+    if (chain == NULL) {
+        return 0;
+    }
     const weiri_plan *plan = chain->plan;
     if (plan == NULL || part >= plan->shown.part_count || chain->running->buffer == NULL) {
         return 0;

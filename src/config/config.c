@@ -39,7 +39,7 @@ static weir_err read_limit(const char *file, const weir_value *value, uint64_t *
     if (value->type == WEIR_VALUE_NULL)
         return WEIR_OK;
     if (value->type != WEIR_VALUE_TEXT && value->type != WEIR_VALUE_NUMBER)
-        return weiri_fail(WEIR_E_CHAIN, "%s:%u:%u: %s: found no number of bytes; 64 MiB is one",
+        return weiri_fail(WEIR_E_CHAIN, "%s:%u:%u: %s: expected a number of bytes, such as 64 MiB",
                           file, value->line, value->column, value->key);
     if (value->type == WEIR_VALUE_NUMBER && value->number >= 0 && value->number <= 0x1p53 &&
         value->number == floor(value->number))
@@ -57,7 +57,7 @@ static weir_err read_count(const char *file, const weir_value *value, double mos
     if (value->type != WEIR_VALUE_NUMBER || !(value->number >= 1 && value->number <= most) ||
         value->number != floor(value->number))
         return weiri_fail(WEIR_E_CHAIN,
-                          "%s:%u:%u: %s: found %.60s; a whole number from 1 to %.0f is allowed%s",
+                          "%s:%u:%u: %s: found %.60s; expected a whole number from 1 to %.0f%s",
                           file, value->line, value->column, value->key,
                           value->text != NULL ? value->text : "a list or map", most,
                           strcmp(value->key, "tile") == 0 ? ", or auto" : "");
@@ -79,14 +79,14 @@ static weir_err read_tolerance(const char *file, const weir_value *value, double
     if (value->type == WEIR_VALUE_NULL)
         return WEIR_OK;
     if (value->type != WEIR_VALUE_TEXT && value->type != WEIR_VALUE_NUMBER)
-        return weiri_fail(WEIR_E_CHAIN, "%s:%u:%u: %s: found no time; 1 ms is one", file,
+        return weiri_fail(WEIR_E_CHAIN, "%s:%u:%u: %s: expected a time, such as 1 ms", file,
                           value->line, value->column, value->key);
     if (value->type == WEIR_VALUE_NUMBER)
         *seconds = value->number;
     else if (weir_quantity_parse(value->text, WEIR_TIME, seconds) != WEIR_OK)
         return fail_key(file, value);
     if (!(*seconds >= 0 && *seconds <= 1e6))
-        return weiri_fail(WEIR_E_CHAIN, "%s:%u:%u: %s: found %.60s; 0 s to 1000000 s are allowed",
+        return weiri_fail(WEIR_E_CHAIN, "%s:%u:%u: %s: found %.60s; expected 0 s to 1000000 s",
                           file, value->line, value->column, value->key, value->text);
     return WEIR_OK;
 }
@@ -96,11 +96,10 @@ static weir_err unknown_key(const char *file, const weir_value *value)
     const char *nearest = weiri_nearest(value->key, top_keys, TOP_KEYS);
     const weir_unit_info *unit;
     if (nearest == NULL && weir_unit_find(value->key, &unit) == WEIR_OK)
-        return weiri_fail(
-            WEIR_E_CHAIN,
-            "%s:%u:%u: found the unit '%s' as a key; units stand in the list `chain:`, "
-            "each behind a dash",
-            file, value->line, value->column, value->key);
+        return weiri_fail(WEIR_E_CHAIN,
+                          "%s:%u:%u: found the unit '%s' as a key; units belong in the list "
+                          "`chain:`, each after a dash",
+                          file, value->line, value->column, value->key);
     return weiri_fail(WEIR_E_CHAIN,
                       "%s:%u:%u: found the key '%.60s'; memory_limit, cache_limit, threads, tile, "
                       "gap_tolerance and chain are allowed%s%s%s",
@@ -153,8 +152,8 @@ static weir_err read_top(const char *file,
             return err;
     }
     if (*ret_chain == NULL)
-        return weiri_fail(WEIR_E_CHAIN, "%s:%u:%u: found no key `chain:`; a chain file needs one",
-                          file, root->line, root->column);
+        return weiri_fail(WEIR_E_CHAIN, "%s:%u:%u: the key `chain:` is missing", file, root->line,
+                          root->column);
     return WEIR_OK;
 }
 
@@ -198,6 +197,8 @@ weir_err weir_config_parse(const char *text,
                            const weir_chain_options *flags,
                            weir_chain **ret_chain)
 {
+    if (text == NULL || ret_chain == NULL)
+        return weiri_null(__func__);
     weiri_tree *tree;
     weir_chain_options known;
     weir_err err = weiri_chain_options_read(flags, &known);
@@ -234,7 +235,7 @@ static weir_err read_all(int file, const char *path, char *text, size_t *ret_len
     while (length <= WEIRI_CONFIG_BYTES) {
         ssize_t got = read(file, text + length, WEIRI_CONFIG_BYTES + 1 - length);
         if (got < 0 && errno == EINTR)
-            return weiri_fail(WEIR_E_INTERRUPTED, "%s: interrupted while it was read", path);
+            return weiri_fail(WEIR_E_INTERRUPTED, "%s: interrupted while reading it", path);
         if (got < 0)
             return weiri_fail(WEIR_E_IO, "%s: %s", path, strerror(errno));
         if (got == 0)
@@ -247,10 +248,12 @@ static weir_err read_all(int file, const char *path, char *text, size_t *ret_len
 
 weir_err weir_config_load(const char *path, const weir_chain_options *flags, weir_chain **ret_chain)
 {
+    if (path == NULL || ret_chain == NULL)
+        return weiri_null(__func__);
     bool from_stdin = strcmp(path, "-") == 0;
     int file = from_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 && errno == EINTR) /* a fifo that nobody writes to */
-        return weiri_fail(WEIR_E_INTERRUPTED, "%s: interrupted while it was opened", path);
+        return weiri_fail(WEIR_E_INTERRUPTED, "%s: interrupted while opening it", path);
     if (file < 0)
         return weiri_fail(WEIR_E_IO, "%s: %s", path, strerror(errno));
     char *text = malloc(WEIRI_CONFIG_BYTES + 1); /* touched as far as the file goes */

@@ -94,7 +94,7 @@ static weir_err check_bytes(const char *text, size_t length, const char *name)
     uint32_t line = 1, column = 1;
     if (length > WEIRI_CONFIG_BYTES)
         return weiri_fail(WEIR_E_CHAIN,
-                          "%s: larger than %u bytes; a chain file is a page of YAML 1.2", name,
+                          "%s: larger than %u bytes; a chain file is a short YAML 1.2 text", name,
                           WEIRI_CONFIG_BYTES);
     for (size_t i = 0; i < length;) {
         size_t step = utf8_length(bytes + i, length - i);
@@ -102,7 +102,7 @@ static weir_err check_bytes(const char *text, size_t length, const char *name)
         if (step == 0 || control || bytes[i] == 0x7f)
             return weiri_fail(
                 WEIR_E_CHAIN,
-                "%s:%u:%u: found the byte 0x%02x, which is no text; a chain file is YAML 1.2 "
+                "%s:%u:%u: found the byte 0x%02x, which is not text; a chain file is YAML 1.2 "
                 "or JSON in UTF-8",
                 name, line, column, bytes[i]);
         if (bytes[i] == '\n') {
@@ -270,7 +270,7 @@ static weir_err add_scalar(builder *build, struct fy_event *event)
     if (err != WEIR_OK)
         return err;
     if (strlen(text) != length)
-        return fail_at(build, &value, "found a zero byte in a text; none is allowed");
+        return fail_at(build, &value, "found a zero byte in a text");
     if (is_key) {
         build->next = value;
         build->next.key = text;
@@ -292,10 +292,11 @@ static weir_err open_container(builder *build, struct fy_event *event, weir_valu
 {
     weir_value value;
     if (begin(build, event, &value))
-        return fail_at(build, &value, "found a list or map as a key; a key is a name");
+        return fail_at(build, &value, "found a list or map as a key; expected a name");
     if (build->depth == WEIRI_CONFIG_DEPTH)
         return weiri_fail(
-            WEIR_E_CHAIN, "%s:%u:%u: found a list or map inside %d others; at most %d are allowed",
+            WEIR_E_CHAIN,
+            "%s:%u:%u: found a list or map nested inside %d others; at most %d are allowed",
             build->name, value.line, value.column, WEIRI_CONFIG_DEPTH, WEIRI_CONFIG_DEPTH);
     value.type = type;
     build->levels[build->depth++] = (level){.type = type, .first = build->count, .value = value};
@@ -333,7 +334,8 @@ static weir_err check_repeats(const builder *build, const weir_value *items, siz
     if (again == NULL)
         return WEIR_OK;
     return weiri_fail(
-        WEIR_E_CHAIN, "%s:%u:%u: found the key '%.60s' again; it is there at line %u, column %u",
+        WEIR_E_CHAIN,
+        "%s:%u:%u: found the key '%.60s' again; its first use is at line %u, column %u",
         build->name, again->line, again->column, again->key, before->line, before->column);
 }
 
@@ -378,11 +380,11 @@ static weir_err start_document(builder *build, struct fy_event *event)
     weir_value at;
     place(event, &at);
     if (++build->documents > 1)
-        return fail_at(build, &at, "found a second document; a chain file is one");
+        return fail_at(build, &at, "found a second document; a chain file has only one");
     struct fy_document_state *state = event->document_start.document_state;
     const struct fy_version *version = state != NULL ? fy_document_state_version(state) : NULL;
     if (version != NULL && (version->major != 1 || version->minor != 2))
-        return weiri_fail(WEIR_E_CHAIN, "%s:%u:%u: found YAML %d.%d; 1.2 is allowed", build->name,
+        return weiri_fail(WEIR_E_CHAIN, "%s:%u:%u: found YAML %d.%d; expected 1.2", build->name,
                           at.line, at.column, version->major, version->minor);
     return WEIR_OK;
 }

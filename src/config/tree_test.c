@@ -180,7 +180,7 @@ static void mistakes_are_one_line_with_a_place(void **state)
     static const struct {
         const char *text, *start, *part;
     } cases[] = {
-        {"a: 1\nb: 2\na: 3\n", "c.yaml:3:1: ", "'a' again; it is there at line 1, column 1"},
+        {"a: 1\nb: 2\na: 3\n", "c.yaml:3:1: ", "'a' again; its first use is at line 1, column 1"},
         {"c: {x: 1, y: {z: 1}, x: 2}\n", "c.yaml:1:22: ", "'x' again"},
         {"a: *b\n", "c.yaml:1:4: ", "alias"},
         {"a: &b 1\n", "c.yaml:1:", "anchor"},
@@ -188,7 +188,7 @@ static void mistakes_are_one_line_with_a_place(void **state)
         {"? [a]\n: 1\n", "c.yaml:1:3: ", "as a key"},
         {"{a: 1}: 1\n", "c.yaml:1:1: ", "as a key"},
         {"a: 1\n---\nb: 1\n", "c.yaml:2:1: ", "second document"},
-        {"%YAML 1.1\n---\na: 1\n", "c.yaml:", "1.2 is allowed"},
+        {"%YAML 1.1\n---\na: 1\n", "c.yaml:", "expected 1.2"},
         {"a: [1, 2\n", "c.yaml:2:1: ", "not YAML 1.2"},
         {"a: b: c\n", "c.yaml:1:", "not YAML 1.2"},
         {"a:\n\t- b\n", "c.yaml:2:1: ", "not YAML 1.2"},

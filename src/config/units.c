@@ -31,11 +31,10 @@ static weir_err check_split_name(const loader *load, const weir_value *branch)
     size_t length =
         strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
     if (length == 0 || name[length] != '\0' || length > 64 || name[0] == '-')
-        return weiri_fail(
-            WEIR_E_CHAIN,
-            "%s:%u:%u: split: found the name '%.60s'; letters, digits, _ and - are allowed, "
-            "up to 64, since it becomes part of a file's name",
-            load->file, branch->line, branch->column, name);
+        return weiri_fail(WEIR_E_CHAIN,
+                          "%s:%u:%u: split: found the name '%.60s'; up to 64 letters, digits, _ "
+                          "and - are allowed, as the name becomes part of a file name",
+                          load->file, branch->line, branch->column, name);
     return WEIR_OK;
 }
 
@@ -82,8 +81,8 @@ static weir_err build_branch(loader *load, branch *of, const char *before)
         err = build_list(load, of->value, &of->node, &open, name);
     if (err == WEIR_OK && of->used && !open)
         err = weiri_fail(WEIR_E_CHAIN,
-                         "%s:%u:%u: %.60s: ends in a split of its own and cannot be joined; join "
-                         "its branches first",
+                         "%s:%u:%u: %.60s: ends in a split and cannot be joined; join the branches "
+                         "of that split first",
                          load->file, of->value->line, of->value->column, of->value->key);
     if (err == WEIR_OK && !of->used && open)
         err = name_output(load, of->node, name, of->value);
@@ -103,12 +102,11 @@ static weir_err read_entry(const loader *load,
         return WEIR_OK;
     }
     if (entry->type != WEIR_VALUE_MAP)
-        return weiri_fail(WEIR_E_CHAIN,
-                          "%s:%u:%u: found %s%.60s%s; an entry of a chain is a unit's name, or "
-                          "`name: {settings}`",
-                          load->file, entry->line, entry->column,
-                          entry->text != NULL ? "'" : "a list",
-                          entry->text != NULL ? entry->text : "", entry->text != NULL ? "'" : "");
+        return weiri_fail(
+            WEIR_E_CHAIN,
+            "%s:%u:%u: found %s%.60s%s; expected the name of a unit, or `name: {settings}`",
+            load->file, entry->line, entry->column, entry->text != NULL ? "'" : "a list",
+            entry->text != NULL ? entry->text : "", entry->text != NULL ? "'" : "");
     if (entry->count != 1) {
         const weir_value *at = entry->count > 1 ? &entry->items[1] : entry;
         return weiri_fail(
@@ -116,7 +114,7 @@ static weir_err read_entry(const loader *load,
             "%s:%u:%u: found %s%.60s%s; an entry of a chain holds one unit: indent its "
             "settings below its name, put a dash before the next unit",
             load->file, at->line, at->column, entry->count > 1 ? "'" : "an empty map",
-            entry->count > 1 ? at->key : "", entry->count > 1 ? "' beside the unit" : "");
+            entry->count > 1 ? at->key : "", entry->count > 1 ? "' next to the unit" : "");
     }
     const weir_value *unit = &entry->items[0];
     *ret_mark = *unit;
@@ -132,7 +130,7 @@ check_settings(const loader *load, const weir_value *mark, const weir_value *set
         return WEIR_OK;
     return weiri_fail(
         WEIR_E_CHAIN,
-        "%s:%u:%u: %.60s: found %s%.60s%s as settings; a map is allowed, as in {name: value}",
+        "%s:%u:%u: %.60s: found %s%.60s%s as settings; expected a map, as in {name: value}",
         load->file, mark->line, mark->column, mark->text, settings->text != NULL ? "'" : "a list",
         settings->text != NULL ? settings->text : "", settings->text != NULL ? "'" : "");
 }
@@ -193,8 +191,7 @@ static weir_err fail_no_join(const loader *load, const weir_value *at, const cha
             append_name(names, sizeof names, weir_unit_at(i)->name);
     return weiri_fail(
         WEIR_E_CHAIN,
-        "%s:%u:%u: found %.60s after a split; a unit that joins its branches (%s) may "
-        "follow, or nothing",
+        "%s:%u:%u: found %.60s after a split; only a unit that joins its branches may follow (%s)",
         load->file, at->line, at->column, found, names);
 }
 
@@ -234,12 +231,12 @@ static weir_err find_branch(const loader *load, const join *of, const weir_value
         }
         append_name(names, sizeof names, of->branches[i].value->key);
     }
-    return weiri_fail(WEIR_E_CHAIN,
-                      "%s:%u:%u: %.60s: inputs: found %s%.60s%s; branches of the split before it "
-                      "are allowed: %s",
-                      load->file, name->line, name->column, of->mark.text,
-                      name->text != NULL ? "'" : "a list or map",
-                      name->text != NULL ? name->text : "", name->text != NULL ? "'" : "", names);
+    return weiri_fail(
+        WEIR_E_CHAIN,
+        "%s:%u:%u: %.60s: inputs: found %s%.60s%s; expected branches of the preceding split: %s",
+        load->file, name->line, name->column, of->mark.text,
+        name->text != NULL ? "'" : "a list or map", name->text != NULL ? name->text : "",
+        name->text != NULL ? "'" : "", names);
 }
 
 /* Which branches it joins: these are then no outputs. */
@@ -248,8 +245,7 @@ static weir_err find_inputs(const loader *load, join *of)
     const weir_value *inputs = of->inputs;
     if (inputs != NULL && inputs->type != WEIR_VALUE_LIST)
         return weiri_fail(WEIR_E_CHAIN,
-                          "%s:%u:%u: %.60s: inputs: found no list; a list of branches is allowed, "
-                          "as in [a, b]",
+                          "%s:%u:%u: %.60s: inputs: expected a list of branches, as in [a, b]",
                           load->file, inputs->line, inputs->column, of->mark.text);
     of->parent_count = inputs == NULL ? of->branch_count : inputs->count;
     if (of->parent_count < 2 || of->parent_count > MOST_INPUTS)
@@ -285,8 +281,7 @@ static weir_err build_split(
     loader *load, const weir_value *split, const weir_value *after, int *node, const char *output)
 {
     if (split->type != WEIR_VALUE_MAP || split->count == 0)
-        return weiri_fail(WEIR_E_CHAIN,
-                          "%s:%u:%u: split: found no map; a map of names to chains is allowed",
+        return weiri_fail(WEIR_E_CHAIN, "%s:%u:%u: split: expected a map of names to chains",
                           load->file, split->line, split->column);
     join of = {.branches = calloc(split->count, sizeof(branch)), .branch_count = split->count};
     weir_err err =
@@ -316,8 +311,8 @@ build_list(loader *load, const weir_value *list, int *node, bool *ret_open, cons
     if (list->type != WEIR_VALUE_LIST)
         return weiri_fail(
             WEIR_E_CHAIN,
-            "%s:%u:%u: %s: found %s%.60s; a list of units is allowed, each behind a dash",
-            load->file, list->line, list->column, list->key != NULL ? list->key : "chain",
+            "%s:%u:%u: %s: found %s%.60s; expected a list of units, each after a dash", load->file,
+            list->line, list->column, list->key != NULL ? list->key : "chain",
             list->type == WEIR_VALUE_MAP    ? "a map"
             : list->type == WEIR_VALUE_NULL ? "nothing"
                                             : "",

@@ -204,6 +204,7 @@ void weiri_design_sections(const weiri_zpk *prototype,
         poles[at] = moved;
     }
     bool circle = true, band_pass = true;
+    *ret_sections = (weiri_sos_params){.sections = count}; /* constants are copied whole: nothing undefined */
     for (size_t i = 0; i < count; i++) {
         size_t best = SIZE_MAX;
         for (size_t j = 0; j < left; j++) {

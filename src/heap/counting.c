@@ -264,6 +264,9 @@ static void counting_destroy(weir_heap *heap)
 
 weir_err weir_heap_counting_create(weir_heap *under, weir_heap **ret_heap)
 {
+    if (ret_heap == NULL) {
+        return weiri_null(__func__);
+    }
     weir_err err = weir_heap_check(under);
     if (err != WEIR_OK) {
         return err;
@@ -306,6 +309,9 @@ weir_err weir_heap_counting_create(weir_heap *under, weir_heap **ret_heap)
 
 weir_heap_counts weir_heap_counting_counts(const weir_heap *heap)
 {
+    if (heap == NULL) {
+        return (weir_heap_counts){0};
+    }
     counting *c = self((weir_heap *)heap);
     pthread_mutex_lock(&c->lock);
     weir_heap_counts counts = c->counts;
@@ -315,6 +321,9 @@ weir_heap_counts weir_heap_counting_counts(const weir_heap *heap)
 
 void weir_heap_counting_fail(weir_heap *heap, uint64_t nth, uint64_t repeat)
 {
+    if (heap == NULL) {
+        return;
+    }
     counting *c = self(heap);
     pthread_mutex_lock(&c->lock);
     c->fail_in = repeat > 0 ? nth : 0;

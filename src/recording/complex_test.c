@@ -92,8 +92,7 @@ static void refused_by_name(void **state)
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         char said[64];
-        snprintf(said, sizeof said, "the stream is complex (%s), which npy",
-                 i == 0 ? "c64" : "c128");
+        snprintf(said, sizeof said, "the stream is complex (%s); use npy", i == 0 ? "c64" : "c128");
         assert_fails(write_rows("a.csv", dtypes[i], NULL), WEIR_E_USAGE, said);
         assert_fails(write_rows("a.wav", dtypes[i], NULL), WEIR_E_USAGE, said);
     }
@@ -169,7 +168,7 @@ static void hdf5_of_others(void **state)
         }
         if (alien || which >= 6) {
             assert_fails(weir_recording_open(own_path("z.h5"), &options, &source), WEIR_E_USAGE,
-                         "datasets of numbers");
+                         "numeric datasets");
             continue;
         }
         recorded all = {0};

@@ -129,7 +129,7 @@ static weir_err take_line(weiri_reader *reader, csv *in, weiri_channel *channels
         }
         if (err == WEIR_OK && ret->count == WEIRI_CSV_COLUMNS) {
             err = weiri_csv_wrong(reader, in, "more than 65536 fields",
-                                  "at most so many: columns are channels and rows frames; is the "
+                                  "at most 65536: columns are channels and rows are frames; is the "
                                   "table transposed?");
         }
         double number = NAN;
@@ -180,8 +180,8 @@ static weir_err judge_first(weiri_reader *reader, csv *in, bool *ret_labels)
     if (err == WEIR_OK && fields.labels && *fields.odd) {
         in->odd_labels = line;
         weiri_notice(&reader->notices,
-                     "line %llu is taken for labels, although it holds \"%s\"; if it is a row of "
-                     "data, write a line of labels before it",
+                     "line %llu is read as labels, although it contains \"%s\"; if it is a row of "
+                     "data, add a line of labels before it",
                      (unsigned long long)line, fields.odd);
     }
     *ret_labels = fields.labels;
@@ -238,9 +238,10 @@ static weir_err read_top(weiri_reader *reader, csv *in, preamble *said)
     bool any = false, labels = false;
     weir_err err = weiri_csv_hold_lines(reader, in, 1);
     if (err == WEIR_OK && is_utf16(in)) {
-        err = weiri_malformed(reader, 0,
-                              "text in UTF-16, expected UTF-8: convert it, for example by iconv -f "
-                              "UTF-16 -t UTF-8 FILE >NEW.csv");
+        err =
+            weiri_malformed(reader, 0,
+                            "text in UTF-16, expected UTF-8: convert it, for example with iconv -f "
+                            "UTF-16 -t UTF-8 FILE >NEW.csv");
     }
     if (err == WEIR_OK && in->filled >= 3 && memcmp(in->window, "\xef\xbb\xbf", 3) == 0) {
         in->at = 3; /* a byte order mark */
@@ -252,7 +253,8 @@ static weir_err read_top(weiri_reader *reader, csv *in, preamble *said)
         err = weiri_csv_next_line(reader, in, &any);
     }
     if (err == WEIR_OK && !any) {
-        err = weiri_malformed(reader, in->offset + in->at, "ends here, without a row");
+        err = weiri_malformed(reader, in->offset + in->at,
+                              "the file ends here, without a row of data");
     }
     if (err == WEIR_OK) {
         err = weiri_csv_hold_lines(reader, in, 1);
@@ -329,7 +331,8 @@ static weir_err csv_plan(const weiri_reader *reader, uint64_t tile_frames, uint6
 const weiri_format_ops weiri_format_csv = {
     .ops_size = sizeof(weiri_format_ops),
     .info = {.name = "csv",
-             .summary = "columns of text, a row a frame; needs --rate unless a # line states it",
+             .summary =
+                 "columns of text, one row per frame; needs --rate unless a # line states it",
              .extensions = ".csv .tsv .txt",
              .reads = true,
              .writes = true},

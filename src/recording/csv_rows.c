@@ -16,9 +16,9 @@
 static void tell_end(weiri_reader *reader, csv *in, bool whole)
 {
     in->cut = !whole;
-    weiri_notice(&reader->notices, in->cut ? "the last line breaks off; its row is not read"
-                                           : "the last line has no end: its last value may be "
-                                             "cut short");
+    weiri_notice(&reader->notices,
+                 in->cut ? "the last line is incomplete; its row is not read"
+                         : "the last line has no line end; its last value may be truncated");
 }
 
 /* Lines from here on that are not blank: rows, which a read then looks into. */
@@ -121,15 +121,15 @@ static void tell_gaps(weiri_reader *reader, const csv *in)
     uint64_t rows = in->steady_rows + in->last_row - in->segment_row;
     char advice[96] = "";
     if (fabs(steady_s - (double)rows / reader->rate_hz) > in->tolerance_s) {
-        snprintf(advice, sizeof advice, "; between gaps the times are those of %.9g Hz",
+        snprintf(advice, sizeof advice, "; between gaps the timestamps have a rate of %.9g Hz",
                  (double)rows / steady_s);
     } else if (in->gap_count > in->row / 4) {
         snprintf(advice, sizeof advice,
                  "; are --rate, gap_tolerance and the column's unit (s) right?");
     }
     weiri_notice(&reader->notices,
-                 "column of times: %llu of %llu rows are further than %g ms from the time expected "
-                 "at %g Hz: gaps%s",
+                 "timestamp column: %llu of %llu rows are further than %g ms from the time "
+                 "expected at %g Hz; each is a gap%s",
                  (unsigned long long)in->gap_count, (unsigned long long)in->row,
                  in->tolerance_s * 1e3, reader->rate_hz, advice);
 }
@@ -228,8 +228,8 @@ static void tell_time_like(weiri_reader *reader)
         snprintf(four, sizeof four, "%.4s", label);
         if (weiri_equal_blind(four, "time")) {
             weiri_notice(&reader->notices,
-                         "column \"%.40s\" is read as a channel; --exclude leaves it out (one of "
-                         "times is named time or timestamp, with (ms), (us) or (ns))",
+                         "column \"%.40s\" is read as a channel; use --exclude to leave it out (a "
+                         "timestamp column is named time or timestamp, with (ms), (us) or (ns))",
                          label);
             return;
         }

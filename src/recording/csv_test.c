@@ -98,9 +98,9 @@ static void last_line_without_an_end(void **state)
         const char *name, *text, *notice;
         uint64_t rows;
     } cases[] = {
-        {"a.csv", "a,b\n1,2\n3,4.5", "its last value may be cut short", 2},
-        {"a.csv.part", "a,b\n1,2\n3,4.5", "breaks off; its row is not read", 1},
-        {"b.csv", "a,b\n1,2\n3,", "breaks off; its row is not read", 1},
+        {"a.csv", "a,b\n1,2\n3,4.5", "its last value may be truncated", 2},
+        {"a.csv.part", "a,b\n1,2\n3,4.5", "is incomplete; its row is not read", 1},
+        {"b.csv", "a,b\n1,2\n3,", "is incomplete; its row is not read", 1},
         {"c.csv", "a,b\n1,2\n3,4.5\n", NULL, 2},
         {"c.csv.part", "a,b\n1,2\n3,4.5\n", NULL, 2},
     };
@@ -148,12 +148,12 @@ static void what_is_refused(void **state)
         {"a,b\n1,2\n3\n4,5\n", "line 3: found 1 fields, expected 2"},
         {"a,b\n1,2\n3,4,5\n4,5\n", "line 3: found 3 fields, expected 2"},
         {"a,b\n1,2\n3,x\n4,5\n", "line 3, column 2: found \"x\", expected a number"},
-        {"a,b\n1,2\n3,x\n4,5\n", "; --exclude \"b\" leaves its column out"},
+        {"a,b\n1,2\n3,x\n4,5\n", "; --exclude \"b\" leaves this column out"},
         {"a;b\n1,5;2\n3;4\n", "line 2, column 1: found \"1,5\", expected a number with a decimal "
-                              "point; this has a decimal comma: replace it"},
+                              "point, not a decimal comma: replace it"},
         {"1,5\t2\n3,5\t4\n", "line 2, column 1: found \"3,5\", expected a number"},
         {"x,1.5,2\ny,2.5,3\n", "line 2, column 1: found \"y\", expected a number; --exclude \"x\" "
-                               "leaves its column out (line 1 was taken for labels)"},
+                               "leaves this column out (line 1 was read as labels)"},
         {"a,b\n1,\"2\n3,4\n", "line 2: found the line's end, expected a closing quote"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -201,7 +201,7 @@ static void utf16(void **state)
         }
         weir_source *source = NULL;
         assert_fails(open_bytes(bytes, used, 100, piped, &source), WEIR_E_RECORDING,
-                     "text in UTF-16, expected UTF-8: convert it, for example by iconv");
+                     "text in UTF-16, expected UTF-8: convert it, for example with iconv");
     }
 }
 
@@ -396,9 +396,9 @@ static void a_first_row_that_may_be_data(void **state)
     static const struct {
         const char *text, *said;
     } cases[] = {
-        {"12:30,1.5,2\n0,2.5,3\n", "line 1 is taken for labels, although it holds \"1.5\""},
-        {"x,-3\n1,2\n", "although it holds \"-3\""},
-        {"1,5;2\n3;4\n", "although it holds \"1,5\""},
+        {"12:30,1.5,2\n0,2.5,3\n", "line 1 is read as labels, although it contains \"1.5\""},
+        {"x,-3\n1,2\n", "although it contains \"-3\""},
+        {"1,5;2\n3;4\n", "although it contains \"1,5\""},
         {"x,1,2\n1,2,3\n", NULL},
         {"x,\"1.5\"\n1,2\n", NULL},
     };
@@ -532,13 +532,13 @@ static void time_is_checked(void **state)
         {0.01, none, 1, NULL},
         {0.01, one_late, 1, NULL},
         {0.01, stopped, 2,
-         "1 of 40 rows are further than 1 ms from the time expected at 100 Hz: gaps"},
+         "1 of 40 rows are further than 1 ms from the time expected at 100 Hz; each is a gap"},
         {0.01, every_fifth_early, 16, "15 of 40 rows are further than 1 ms"},
         {0.01, every_fifth_early, 16, "column's unit (s) right?"},
         {10, none, 40, "39 of 40 rows are further than 1 ms"}, /* ms */
         /* A clock that runs slow is 1.5 ms late at every third row. */
         {0.0105, none, 14, "13 of 40 rows are further"},
-        {0.0105, none, 14, "between gaps the times are those of 95.2380952 Hz"},
+        {0.0105, none, 14, "between gaps the timestamps have a rate of 95.2380952 Hz"},
         {0.01000001, none, 1, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

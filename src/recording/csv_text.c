@@ -351,14 +351,14 @@ static weir_err no_number(weiri_reader *reader, const csv *in, uint64_t line, ui
     uint64_t channel = column - (in->time < column);
     if (in->separator != ',' && weiri_csv_decimal_comma(in->field, &number)) {
         snprintf(text, sizeof text,
-                 " with a decimal point; this has a decimal comma: replace it, for "
-                 "example by sed 's/,/./g'");
+                 " with a decimal point, not a decimal comma: replace it, for example with sed "
+                 "'s/,/./g'");
     } else if (reader->channel_count > 1 && column != in->time) {
-        snprintf(text, sizeof text, "; --exclude \"%.60s\" leaves its column out",
+        snprintf(text, sizeof text, "; --exclude \"%.60s\" leaves this column out",
                  reader->channels[channel].label);
     }
     if (in->odd_labels) {
-        snprintf(first, sizeof first, " (line %llu was taken for labels)",
+        snprintf(first, sizeof first, " (line %llu was read as labels)",
                  (unsigned long long)in->odd_labels);
     }
     return weiri_malformed(reader, in->offset + in->at,

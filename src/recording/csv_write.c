@@ -26,28 +26,27 @@ weir_err weiri_csv_holds(const weir_spec *spec, bool to_pipe)
 {
     (void)to_pipe;
     if (weir_dtype_parts(spec->dtype) > 1) {
-        return weiri_fail(WEIR_E_USAGE,
-                          "csv holds real numbers; the stream is complex (%s), which npy, raw and "
-                          "hdf5 hold",
-                          weir_dtype_name(spec->dtype));
+        return weiri_fail(
+            WEIR_E_USAGE,
+            "csv stores real numbers only; the stream is complex (%s); use npy, raw or hdf5",
+            weir_dtype_name(spec->dtype));
     }
     if (spec->dim_count > 2) {
         return weiri_fail(
             WEIR_E_USAGE,
-            "csv holds rows and columns; the stream has %u dimensions (%s x %s x %s%s)",
+            "csv stores two dimensions; the stream has %u dimensions (%s x %s x %s%s)",
             spec->dim_count, spec->dims[0].name, spec->dims[1].name, spec->dims[2].name,
             spec->dim_count > 3 ? " x ..." : "");
     }
     if (weir_spec_columns(spec) > WEIRI_CSV_COLUMNS) {
-        return weiri_fail(WEIR_E_USAGE, "csv is read with up to %d columns; the stream has %llu",
+        return weiri_fail(WEIR_E_USAGE, "csv can have up to %d columns; the stream has %llu",
                           WEIRI_CSV_COLUMNS, (unsigned long long)weir_spec_columns(spec));
     }
     const weir_axis *axis = spec->dim_count > 1 ? &spec->dims[1] : NULL;
     for (uint64_t i = 0; axis && axis->labels && i < axis->size; i++) {
         if (strlen(axis->labels[i]) >= FIELD_BYTES) {
             return weiri_fail(WEIR_E_USAGE,
-                              "csv is read with labels of up to %d bytes; that of channel %llu has "
-                              "%zu",
+                              "csv labels can have up to %d bytes; that of channel %llu has %zu",
                               FIELD_BYTES - 1, (unsigned long long)i, strlen(axis->labels[i]));
         }
     }
@@ -156,7 +155,8 @@ static size_t write_value(weir_dtype dtype, const unsigned char *at, char *text)
         break;
     }
     double number = *(const double *)(const void *)at;
-    if (fabs(number) < 1e6 && number == (double)(int)number) {
+    /* A missing one is not compared: that would raise SIGFPE for a caller who has asked for it (S6). */
+    if (isfinite(number) && fabs(number) < 1e6 && number == (double)(int)number) {
         return (size_t)snprintf(text, NUMBER_BYTES, "%d", (int)number);
     }
     weiri_number_write(number, text, NUMBER_BYTES);

@@ -118,7 +118,7 @@ static weir_err read_start(weiri_reader *reader, const edf *e)
     if (!fine || !weiri_is_date(when.tm_year + 1900, when.tm_mon, when.tm_mday) ||
         when.tm_hour > 23 || when.tm_min > 59 || when.tm_sec > 59) {
         weiri_notice(&reader->notices,
-                     "start \"%.8s %.8s\": no date and time; the start is not known", date, clock);
+                     "start \"%.8s %.8s\": not a date and time; the start is unknown", date, clock);
         return WEIR_OK;
     }
     when.tm_mon--;
@@ -198,13 +198,14 @@ static weir_err take_field(weiri_reader *reader,
             s->samples != floor(s->samples)) {
             return weiri_malformed(
                 reader, at,
-                "found \"%.8s\", expected a number of samples a record: signal %u (%.32s)", field,
-                i, s->channel.label);
+                "found \"%.8s\", expected the number of samples per record: signal %u (%.32s)",
+                field, i, s->channel.label);
         }
-        return s->samples > 0 ? WEIR_OK
-                              : flaw(reader, s, false, at,
-                                     "found \"0\", expected samples in a record: signal %u (%.32s)",
-                                     i, s->channel.label);
+        return s->samples > 0
+                   ? WEIR_OK
+                   : flaw(reader, s, false, at,
+                          "found \"0\", expected at least 1 sample per record: signal %u (%.32s)",
+                          i, s->channel.label);
     default:
         /* Writers leave these of annotations as they please. */
         return s->notes || read_number(field, width, numbers[number - 2])
@@ -258,8 +259,8 @@ static weir_err set_scale(weiri_reader *reader, const edf *e, signal *s, uint32_
     double rate_hz = s->samples / e->duration_s;
     if (!(rate_hz >= 1e-6 && rate_hz <= 1e9)) {
         return flaw(reader, s, false, DURATION_AT,
-                    "%.0f samples in a record of %g s are no rate: signal %u (%.32s)", s->samples,
-                    e->duration_s, i, channel->label);
+                    "%.0f samples in a record of %g s do not give a valid rate: signal %u (%.32s)",
+                    s->samples, e->duration_s, i, channel->label);
     }
     double round_hz = nearbyint(rate_hz);
     /* 3000 samples in 0.1 s are 30 kHz, whatever 0.1 is in binary. */
@@ -286,8 +287,8 @@ static weir_err set_scale(weiri_reader *reader, const edf *e, signal *s, uint32_
     return is_finite(&channel->scale, e->bdf)
                ? WEIR_OK
                : flaw(reader, s, true, EDF_HEAD + 104ull * e->signals + 8ull * i,
-                      "signal %u (%.32s): values of a range from %g to %g overflow", i,
-                      channel->label, s->physical_min, s->physical_max);
+                      "signal %u (%.32s): its range from %g to %g overflows", i, channel->label,
+                      s->physical_min, s->physical_max);
 }
 
 /* From signals to channels: annotations are none; place is the offset within a record. */
@@ -337,7 +338,7 @@ static weir_err read_head(weiri_reader *reader, edf *e)
     }
     if (!probe((const unsigned char *)e->head, EDF_HEAD)) {
         return weiri_malformed(reader, 0,
-                               "no EDF or BDF file: begins with neither \"0\" nor BIOSEMI");
+                               "not an EDF or BDF file: begins with neither \"0\" nor BIOSEMI");
     }
     e->bdf = (unsigned char)e->head[0] == 0xff;
     const char *kind = e->head + RESERVED_AT;
@@ -382,17 +383,16 @@ static weir_err read_head(weiri_reader *reader, edf *e)
 static void tell_missing(weiri_reader *reader, uint64_t whole)
 {
     const edf *e = reader->own;
-    weiri_notice(&reader->notices,
-                 "the file is cut: %llu of %lld records are whole and read, %lld are missing",
-                 (unsigned long long)whole, (long long)e->stated,
-                 (long long)e->stated - (long long)whole);
+    weiri_notice(
+        &reader->notices,
+        "the file is truncated: %llu of %lld records are complete and read, %lld are missing",
+        (unsigned long long)whole, (long long)e->stated, (long long)e->stated - (long long)whole);
 }
 
 static void tell_cut(weiri_reader *reader, uint64_t bytes)
 {
     const edf *e = reader->own;
-    weiri_notice(&reader->notices,
-                 "the last record is cut: %llu of its %llu bytes are there and not read",
+    weiri_notice(&reader->notices, "last record truncated (%llu of %llu bytes); ignored",
                  (unsigned long long)bytes, (unsigned long long)e->record_bytes);
 }
 
@@ -402,11 +402,11 @@ static weir_err check_size(weiri_reader *reader, edf *e)
     uint64_t whole, rest;
     if (e->record_bytes == 0) {
         return weiri_malformed(reader, EDF_HEAD + 216ull * e->signals,
-                               "no signal has a sample in a record");
+                               "no signal has samples in a record");
     }
     if (reader->input.pipe) {
         if (e->record_bytes > PIPE_BYTES) {
-            return weiri_fail(WEIR_E_USAGE, "%s: records of %llu bytes are not read from a pipe",
+            return weiri_fail(WEIR_E_USAGE, "%s: records of %llu bytes cannot be read from a pipe",
                               reader->input.name, (unsigned long long)e->record_bytes);
         }
         e->records = e->records > 0 ? e->records : -1;
@@ -424,7 +424,7 @@ static weir_err check_size(weiri_reader *reader, edf *e)
     if (stated > 0 && (uint64_t)stated <= whole) {
         rest += (whole - (uint64_t)stated) * e->record_bytes;
         if (rest > 0) {
-            weiri_notice(&reader->notices, "%llu bytes behind the last record are not read",
+            weiri_notice(&reader->notices, "%llu bytes after the last record are ignored",
                          (unsigned long long)rest);
         }
         return WEIR_OK;
@@ -433,8 +433,8 @@ static weir_err check_size(weiri_reader *reader, edf *e)
     e->records = (int64_t)whole;
     if (stated == 0 && whole > 0) {
         weiri_notice(&reader->notices,
-                     "the header states 0 records and data follow: %llu are read to the end of the "
-                     "file",
+                     "the header states 0 records, but data follow: %llu records are read, up to "
+                     "the end of the file",
                      (unsigned long long)whole);
     } else if (stated > 0) {
         tell_missing(reader, whole);
@@ -454,9 +454,8 @@ static weir_err edf_open(weiri_reader *reader)
         err = read_head(reader, e);
     }
     if (err == WEIR_OK && reader->options->rate_hz != 0) {
-        err =
-            weiri_fail(WEIR_E_USAGE, "%s: states its own rates; --rate is for formats that do not",
-                       reader->path);
+        err = weiri_fail(WEIR_E_USAGE, "%s: EDF and BDF files state their rates; remove --rate",
+                         reader->path);
     }
     if (err == WEIR_OK) {
         err = weiri_reader_get(reader, e->signals, sizeof *signals, &signals);
@@ -468,7 +467,7 @@ static weir_err edf_open(weiri_reader *reader)
         err = make_channels(reader, e, signals);
     }
     if (err == WEIR_OK && reader->channel_count == 0) {
-        err = weiri_malformed(reader, SIGNALS_AT, "there are annotations and no signals");
+        err = weiri_malformed(reader, SIGNALS_AT, "there are annotations but no signals");
     }
     reader->own = e;
     if (err == WEIR_OK) {
@@ -568,7 +567,7 @@ static weir_err ends_early(weiri_reader *reader, uint64_t record, size_t got)
     const edf *e = reader->own;
     if (!reader->input.pipe) {
         return weiri_malformed(reader, reader->data_offset + record * e->record_bytes + got,
-                               "ends within record %llu: the file has become shorter",
+                               "the file ends within record %llu: it has become shorter",
                                (unsigned long long)(record + 1));
     }
     if (e->records > 0) {

@@ -206,18 +206,18 @@ weir_err weiri_edf_notes_open(weiri_reader *reader)
     e->tolerance_ns = reader->options->gap_tolerance_s * 1e9;
     if (e->disjoint && reader->input.pipe) {
         return weiri_fail(WEIR_E_USAGE,
-                          "%s: a discontinuous recording (%.5s) is not read from a pipe",
+                          "%s: a discontinuous recording (%.5s) cannot be read from a pipe",
                           reader->input.name, e->head + 192);
     }
     if (e->disjoint && e->note_count == 0) {
         return weiri_malformed(reader, 192,
-                               "%.5s, but no annotation signal says when its records begin",
+                               "%.5s, but no annotation signal states when its records begin",
                                e->head + 192);
     }
     if (e->note_count && reader->input.pipe) {
-        weiri_notice(&reader->notices,
-                     "annotations are not read from a pipe, nor are gaps, which the onsets of "
-                     "records tell");
+        weiri_notice(
+            &reader->notices,
+            "annotations, and gaps given by the onsets of records, are not read from a pipe");
     }
     if (e->note_count == 0 || reader->input.pipe || e->records < 1) {
         return WEIR_OK;
@@ -231,7 +231,7 @@ weir_err weiri_edf_notes_open(weiri_reader *reader)
     }
     if (err == WEIR_OK && !first.stated && e->disjoint) {
         err = weiri_malformed(reader, reader->data_offset + e->notes[0].at,
-                              "the first record states no onset, expected +SECONDS 0x14 0x14");
+                              "the first record has no onset; expected +SECONDS 0x14 0x14");
     }
     return err;
 }
@@ -318,42 +318,45 @@ static void tell_all(weiri_reader *reader, const edf_tally *told)
     if (told->gaps && !e->disjoint) {
         weiri_notice(
             notices,
-            "%s says that there are no gaps, but the onsets of its records jump: %llu gaps",
+            "%s states that there are no gaps, but the onsets of its records have %llu gaps",
             reader->info.variant, (unsigned long long)told->gaps);
     }
     if (told->drifts) {
         weiri_notice(notices,
-                     "%llu gaps are no jump: onsets drift from the stated duration of a record; a "
-                     "larger gap_tolerance (now %g ms) joins them",
+                     "%llu gaps are drift, not jumps: onsets drift from the stated record "
+                     "duration; a larger gap_tolerance (now %g ms) removes them",
                      (unsigned long long)told->drifts, e->tolerance_ns * 1e-6);
     }
     if (told->silent) {
-        weiri_notice(notices, "%llu records state no onset; taken as following on the one before",
+        weiri_notice(notices,
+                     "%llu records have no onset; they are assumed to follow the preceding record",
                      (unsigned long long)told->silent);
     }
     if (told->lost) {
-        weiri_notice(notices, "%llu annotation lists have no onset that can be read; left out",
+        weiri_notice(notices, "%llu annotation lists have no readable onset; left out",
                      (unsigned long long)told->lost);
     }
     if (told->untimed) {
         weiri_notice(notices,
-                     "%llu annotations have a duration that is negative or no number; kept without",
+                     "%llu annotations have a negative or invalid duration; kept without duration",
                      (unsigned long long)told->untimed);
     }
     if (told->cut) {
-        weiri_notice(notices,
-                     "%llu annotations have no end within their record; their texts may be cut",
-                     (unsigned long long)told->cut);
+        weiri_notice(
+            notices,
+            "%llu annotations do not end within their record; their texts may be truncated",
+            (unsigned long long)told->cut);
     }
     if (told->wide) {
-        weiri_notice(notices, "%llu annotations are cut after %d bytes",
+        weiri_notice(notices, "%llu annotations are truncated to %d bytes",
                      (unsigned long long)told->wide, WEIRI_NOTE_BYTES);
     }
     for (uint32_t i = 0; i < e->note_count; i++) {
         if (e->notes[i].bytes > WINDOW_BYTES) {
-            weiri_notice(notices,
-                         "annotation signal %u: only the first %u of %llu bytes a record are read",
-                         i, WINDOW_BYTES, (unsigned long long)e->notes[i].bytes);
+            weiri_notice(
+                notices,
+                "annotation signal %u: only the first %u of %llu bytes per record are read", i,
+                WINDOW_BYTES, (unsigned long long)e->notes[i].bytes);
         }
     }
 }

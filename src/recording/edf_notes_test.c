@@ -83,9 +83,9 @@ static void gaps(void **state)
         assert_int_equal(info->segments[2].start_ns, 4750000000);
         assert_int_equal(info->notice_count, 3);
         static const char *const said[] = {
-            "1 annotation lists have no onset that can be read; left out",
-            "1 annotations have a duration that is negative or no number; kept without",
-            "1 annotations have no end within their record; their texts may be cut"};
+            "1 annotation lists have no readable onset; left out",
+            "1 annotations have a negative or invalid duration; kept without duration",
+            "1 annotations do not end within their record; their texts may be truncated"};
         for (size_t i = 0; i < 3; i++) {
             assert_string_equal(info->notices[i], said[i]);
         }
@@ -121,10 +121,10 @@ static void gaps(void **state)
         static const uint64_t silent[] = {20, 10, 20, 10};
         check_gaps(make(&m, "s.edf"), &options, silent, 4, 0);
         assert_ok(weir_recording_open(own_path("s.edf"), &options, &source));
-        assert_non_null(strstr(source->ops->info(source)->notices[0], "1 records state no onset"));
+        assert_non_null(strstr(source->ops->info(source)->notices[0], "1 records have no onset"));
         source->ops->close(source);
         LIST(0, "\0\0");
-        assert_fails(open_only(make(&m, "n.edf"), &options), WEIR_E_RECORDING, "states no onset");
+        assert_fails(open_only(make(&m, "n.edf"), &options), WEIR_E_RECORDING, "has no onset");
     }
 }
 
@@ -188,7 +188,7 @@ static void jumps(void **state)
         check_gaps(path, &options, lengths, 2, 0);
         char said[120];
         snprintf(said, sizeof said,
-                 "%s says that there are no gaps, but the onsets of its records jump: 1 gaps",
+                 "%s states that there are no gaps, but the onsets of its records have 1 gaps",
                  kinds[kind]);
         const char *const all[] = {said};
         check_notices(path, all, 1);
@@ -231,9 +231,9 @@ static void distances(void **state)
     static const uint64_t two[] = {30, 30};
     check_gaps(make(&m, "j.edf"), &options, two, 2, 0);
     static const char *const said[] = {
-        "EDF+C says that there are no gaps, but the onsets of its records jump: 1 gaps",
-        "1 gaps are no jump: onsets drift from the stated duration of a record; a larger "
-        "gap_tolerance (now 1 ms) joins them"};
+        "EDF+C states that there are no gaps, but the onsets of its records have 1 gaps",
+        "1 gaps are drift, not jumps: onsets drift from the stated record duration; a larger "
+        "gap_tolerance (now 1 ms) removes them"};
     check_notices(own_path("j.edf"), said, 2);
 }
 
@@ -287,11 +287,11 @@ static void annotations(void **state)
 static void lists(void **state)
 {
     (void)state;
-    static const char none[] = "1 annotation lists have no onset that can be read; left out";
+    static const char none[] = "1 annotation lists have no readable onset; left out";
     static const char untimed[] =
-        "1 annotations have a duration that is negative or no number; kept without";
+        "1 annotations have a negative or invalid duration; kept without duration";
     static const char cut[] =
-        "1 annotations have no end within their record; their texts may be cut";
+        "1 annotations do not end within their record; their texts may be truncated";
 #define BYTES(text) text, sizeof text - 1
     static const struct {
         const char *list;
@@ -431,7 +431,7 @@ static void long_texts(void **state)
     m.counts[3] = 300;
     m.lists[0] = list;
     m.list_bytes[0] = (size_t)(at - list);
-    static const char *const said[] = {"1 annotations are cut after 400 bytes"};
+    static const char *const said[] = {"1 annotations are truncated to 400 bytes"};
     check_notices(make(&m, "t.edf"), said, 1);
     weir_source *source = NULL;
     weir_recording_options options = weir_recording_options_default();

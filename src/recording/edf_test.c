@@ -139,15 +139,15 @@ static void odd_and_read(void **state)
             break;
         case 4:
             m.records = "5";
-            notice = "behind the last record";
+            notice = "after the last record";
             break;
         case 5:
             m.date = "99.99.99";
-            notice = "no date";
+            notice = "not a date";
             break;
         case 6:
             m.label[0] = m.label[1] = "EEG";
-            notice = "now EEG-2";
+            notice = "renamed to EEG-2";
             break;
         case 7:
             m.label[0] = "";
@@ -194,11 +194,10 @@ static void damaged_tail(void **state)
         const weir_source_info *info = source->ops->info(source);
         assert_int_equal(info->frames, 50);
         assert_int_equal(info->notice_count, 1 + zero);
-        assert_non_null(strstr(info->notices[zero], "53 of its 60 bytes"));
+        assert_non_null(strstr(info->notices[zero], "53 of 60 bytes"));
         if (zero) {
-            assert_string_equal(
-                info->notices[0],
-                "the header states 0 records and data follow: 5 are read to the end of the file");
+            assert_string_equal(info->notices[0], "the header states 0 records, but data follow: 5 "
+                                                  "records are read, up to the end of the file");
         }
         recorded all = {0};
         assert_ok(read_source(source, 100, 0, &all));
@@ -236,14 +235,14 @@ static void wrong_and_refused(void **state)
         case 4:
             m.range[1][0] = "-1e308";
             m.range[1][1] = "1e308";
-            said = "signal 1 (Fp2): values of a range from -1e+308 to 1e+308 overflow; --exclude 1";
+            said = "signal 1 (Fp2): its range from -1e+308 to 1e+308 overflows; --exclude 1";
             break;
         case 5:
             m.range[1][2] = "-1e308";
             m.range[1][3] = "1e308";
             m.range[1][0] = "0";
             m.range[1][1] = "0.1";
-            said = "signal 1 (Fp2): values of a range from 0 to 0.1 overflow";
+            said = "signal 1 (Fp2): its range from 0 to 0.1 overflows";
             break;
         case 6:
             m.records = "many";
@@ -272,7 +271,8 @@ static void wrong_and_refused(void **state)
         case 12:
             m.samples[1] = "0";
             /* 256 + 4 * 216 + 8 */
-            said = "offset 1128: found \"0\", expected samples in a record: signal 1 (Fp2)";
+            said =
+                "offset 1128: found \"0\", expected at least 1 sample per record: signal 1 (Fp2)";
             break;
         case 13:
             m.samples[1] = "99999999";
@@ -280,12 +280,12 @@ static void wrong_and_refused(void **state)
             break;
         case 14:
             m.samples[1] = "1.5";
-            said = "found \"1.5     \", expected a number of samples a record: signal 1 (Fp2)";
+            said = "found \"1.5     \", expected the number of samples per record: signal 1 (Fp2)";
             break;
         case 15:
             m.range[1][2] = m.range[1][3] = "5";
             said = "signal 1 (Fp2): digital minimum and maximum are both 5; --exclude 1 leaves it "
-                   "out, --raw reads its counts";
+                   "out, --raw delivers its counts";
             break;
         case 16:
             m.range[0][0] = "low";
@@ -297,12 +297,12 @@ static void wrong_and_refused(void **state)
         case 17:
             m.kind = "EDF+D";
             m.label[3] = "Other";
-            said = "no annotation signal says";
+            said = "no annotation signal states";
             break;
         case 18:
             m.kind = "BDF+D";
             m.label[3] = "Other";
-            said = "no annotation signal says";
+            said = "no annotation signal states";
             break;
         case 19:
             m.label[0] = m.label[1] = m.label[2] = "EDF Annotations";
@@ -342,12 +342,13 @@ static void cut_anywhere(void **state)
             recorded all = {0};
             char said[2][100];
             size_t count = 0;
-            snprintf(said[0], sizeof *said,
-                     "the file is cut: %zu of %s records are whole and read, %zu are missing",
-                     records, m.records, (size_t)atol(m.records) - records);
+            snprintf(
+                said[0], sizeof *said,
+                "the file is truncated: %zu of %s records are complete and read, %zu are missing",
+                records, m.records, (size_t)atol(m.records) - records);
             count += kind != 2;
-            snprintf(said[count], sizeof *said,
-                     "the last record is cut: %zu of its 60 bytes are there and not read", rest);
+            snprintf(said[count], sizeof *said, "last record truncated (%zu of 60 bytes); ignored",
+                     rest);
             count += rest > 0;
             assert_ok(weir_recording_open(path, &options, &source));
             const weir_source_info *info = source->ops->info(source);
@@ -411,7 +412,7 @@ static void flawed_channels(void **state)
                 assert_true(all.values[25] == (double)(float)physical(0, count_of(0, 25)));
             }
             if (how == 3) {
-                assert_non_null(strstr(info->notices[0], "1 channels are left out here: offset "));
+                assert_non_null(strstr(info->notices[0], "1 channels are left out: offset "));
                 assert_non_null(strstr(info->notices[0], "signal 1 (Fp2)"));
             }
             recorded_free(&all);
@@ -425,7 +426,7 @@ static void flawed_channels(void **state)
         m.samples[i] = "0";
         m.counts[i] = 0;
     }
-    assert_fails(open_only(make(&m, "f.edf"), NULL), WEIR_E_RECORDING, "no signal has a sample");
+    assert_fails(open_only(make(&m, "f.edf"), NULL), WEIR_E_RECORDING, "no signal has samples");
 }
 
 /* A day that is not in the calendar is not another day. */
@@ -541,16 +542,19 @@ static void from_a_pipe(void **state)
         info = source->ops->info(source);
         bool missing = i >= 4 && (cut || i / 2 == 3);
         assert_int_equal(info->notice_count, 1 + missing + cut);
-        assert_non_null(strstr(info->notices[0], "annotations are not read from a pipe"));
+        assert_non_null(strstr(
+            info->notices[0],
+            "annotations, and gaps given by the onsets of records, are not read from a pipe"));
         if (missing) {
             char said[100];
-            snprintf(said, sizeof said,
-                     "the file is cut: %d of %s records are whole and read, %d are missing",
-                     cut ? 5 : 6, m.records, (int)atol(m.records) - (cut ? 5 : 6));
+            snprintf(
+                said, sizeof said,
+                "the file is truncated: %d of %s records are complete and read, %d are missing",
+                cut ? 5 : 6, m.records, (int)atol(m.records) - (cut ? 5 : 6));
             assert_string_equal(info->notices[1], said);
         }
         if (cut) {
-            assert_non_null(strstr(info->notices[1 + missing], "53 of its 60 bytes"));
+            assert_non_null(strstr(info->notices[1 + missing], "53 of 60 bytes"));
         }
         source->ops->close(source);
         close(ends[0]);

@@ -24,7 +24,7 @@ weir_err weiri_input_open(const char *path, weiri_input *ret_input)
     } else {
         input.fd = open(path, O_RDONLY | O_CLOEXEC);
         if (input.fd < 0 && errno == EINTR) {
-            return weiri_fail(WEIR_E_INTERRUPTED, "%s: interrupted while it was opened", path);
+            return weiri_fail(WEIR_E_INTERRUPTED, "%s: interrupted while opening it", path);
         }
         if (input.fd < 0) {
             return weiri_fail(WEIR_E_IO, "%s: cannot be opened: %s", path, strerror(errno));

@@ -220,7 +220,7 @@ static weir_err read_header(weiri_reader *reader, header *ret)
         return err;
     }
     if (memcmp(lead, MAGIC, 6) != 0) {
-        return weiri_malformed(reader, 0, "no npy file: does not begin with \\x93NUMPY");
+        return weiri_malformed(reader, 0, "not an npy file: does not begin with \\x93NUMPY");
     }
     if (lead[6] < 1 || lead[6] > 3) {
         return weiri_malformed(reader, 6, "npy version %u: expected 1, 2 or 3", lead[6]);
@@ -280,8 +280,8 @@ static weir_err cut_short(weiri_reader *reader, header *head, uint64_t there)
     }
     head->shape[last] = whole;
     weiri_notice(&reader->notices,
-                 "cut short: %llu of the %llu %s that the header states are whole; the last %llu "
-                 "bytes are not read",
+                 "truncated: %llu of the %llu %s that the header states are complete; the last "
+                 "%llu bytes are ignored",
                  (unsigned long long)whole, (unsigned long long)stated, name,
                  (unsigned long long)(there % piece));
     return WEIR_OK;
@@ -297,14 +297,15 @@ static weir_err check_size(weiri_reader *reader, header *head)
     }
     if (!fits || columns == 0 || columns > WEIRI_MAX_CHANNELS) {
         return weiri_malformed(
-            reader, 10, "npy shape: found %s%llu values a frame, expected 1 to %u%s",
+            reader, 10, "npy shape: found %s%llu values per frame, expected 1 to %u%s",
             fits ? "" : "more than ", (unsigned long long)columns, WEIRI_MAX_CHANNELS,
             columns > head->shape[0] ? " (frames are the first dimension)" : "");
     }
     fits = weiri_mul(bytes, columns, &bytes) && weiri_mul(bytes, head->shape[0], &bytes) &&
            bytes <= INT64_MAX - MAX_HEADER;
     if (!fits) {
-        return weiri_malformed(reader, 10, "npy shape: %llu frames of %llu values fit no file",
+        return weiri_malformed(reader, 10,
+                               "npy shape: %llu frames of %llu values are larger than any file",
                                (unsigned long long)head->shape[0], (unsigned long long)columns);
     }
     if (reader->input.pipe) {
@@ -312,7 +313,7 @@ static weir_err check_size(weiri_reader *reader, header *head)
     }
     uint64_t there = reader->input.size - reader->data_offset;
     if (there > bytes) {
-        weiri_notice(&reader->notices, "%llu bytes behind the array are not read",
+        weiri_notice(&reader->notices, "%llu bytes after the array are ignored",
                      (unsigned long long)(there - bytes));
     }
     return there < bytes ? cut_short(reader, head, there) : WEIR_OK;
@@ -326,7 +327,7 @@ static weir_err npy_open(weiri_reader *reader)
         err = read_header(reader, head);
     }
     if (err == WEIR_OK && head->dims == 0) {
-        err = weiri_malformed(reader, 10, "npy shape: a single value is no recording");
+        err = weiri_malformed(reader, 10, "npy shape: a single value is not a recording");
     }
     if (err == WEIR_OK) {
         err = check_size(reader, head);
@@ -441,9 +442,8 @@ static weir_err holds(const weir_spec *spec, bool to_pipe)
 {
     (void)spec;
     if (to_pipe) {
-        return weiri_fail(WEIR_E_USAGE,
-                          "npy states its number of frames first, which a pipe does not know; "
-                          "--format raw can be piped");
+        return weiri_fail(WEIR_E_USAGE, "npy cannot be written to a pipe, as its header states the "
+                                        "number of frames; use --format raw");
     }
     return WEIR_OK;
 }

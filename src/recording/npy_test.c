@@ -77,8 +77,8 @@ static size_t put_value(unsigned char *to, const char *code, bool big, double nu
         /* Half precision by hand: a normal number's fraction of 10 bits holds 0 to 250. */
         int exponent = 0;
         double fraction = frexp(number, &exponent); /* in [0.5, 1) */
-        uint16_t half =
-            number == 0 ? 0 : (uint16_t)((exponent + 14) << 10 | (int)((fraction * 2 - 1) * 1024));
+        int bits = (exponent + 14) << 10 | (int)((fraction * 2 - 1) * 1024);
+        uint16_t half = (uint16_t)(number == 0 ? 0 : bits);
         memcpy(bytes, &half, 2);
     } else if (code[0] == 'f' && width == 4) {
         float narrow = (float)number;
@@ -247,7 +247,7 @@ static void headers(void **state)
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",
          "1 to 1048576"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775807, 3)}",
-         "fit no file"},
+         "are larger than any file"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}",
          "below 2^64"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 0)}", "expected 1 to"},
@@ -314,7 +314,7 @@ static void cut_anywhere(void **state)
             assert_int_equal(info->notice_count, 1);
             char said[128];
             snprintf(said, sizeof said,
-                     "%zu of the 3 frames that the header states are whole; the last %zu bytes",
+                     "%zu of the 3 frames that the header states are complete; the last %zu bytes",
                      frames, (cut - (count - sizeof body)) % 16);
             assert_non_null(strstr(info->notices[0], said));
             assert_int_equal(all.frames, frames);
@@ -341,9 +341,9 @@ static void cut_by_columns(void **state)
     assert_ok(weir_recording_open(path, &options, &source));
     assert_ok(read_source(source, 2, 0, &all));
     const weir_source_info *info = source->ops->info(source);
-    assert_non_null(strstr(info->notices[0],
-                           "1 of the 2 channels that the header states are whole; "
-                           "the last 16 bytes are not read"));
+    assert_non_null(strstr(
+        info->notices[0],
+        "1 of the 2 channels that the header states are complete; the last 16 bytes are ignored"));
     assert_int_equal(all.frames, 3);
     assert_int_equal(all.columns, 1);
     assert_memory_equal(all.values, body, 24);
@@ -378,8 +378,8 @@ static void pipe_that_ends_early(void **state)
     assert_ok(read_source(source, 7, 0, &all));
     const weir_source_info *info = source->ops->info(source);
     assert_int_equal(info->notice_count, 2);
-    assert_non_null(strstr(info->notices[0], "within a frame: the last 11 bytes are not read"));
-    assert_non_null(strstr(info->notices[1], "2 of the 9 frames"));
+    assert_non_null(strstr(info->notices[0], "within a frame: the last 11 bytes are ignored"));
+    assert_non_null(strstr(info->notices[1], "2 of the 9 stated frames"));
     assert_int_equal(all.frames, 2);
     recorded_free(&all);
     source->ops->close(source);
@@ -405,7 +405,7 @@ static void counts_of_64_bits(void **state)
             const weir_source_info *info = source->ops->info(source);
             assert_int_equal(info->notice_count, frames == 4);
             if (frames == 4) {
-                assert_non_null(strstr(info->notices[0], "row 3: a whole number beyond 2^53"));
+                assert_non_null(strstr(info->notices[0], "row 3: an integer beyond 2^53"));
             }
             assert_true((int64_t)all.values[0] == body[0] && (int64_t)all.values[1] == body[1]);
             recorded_free(&all);
@@ -453,7 +453,7 @@ static void options_that_do_not_suit(void **state)
         const char *list, *said;
     } lists[] = {{"2", "channels 0 to 1"},
                  {"0-2", "channels 0 to 1"},
-                 {"1-0", "backwards"},
+                 {"1-0", "reversed"},
                  {"", "empty"},
                  {"0,,1", "empty"},
                  {"Fp1", "no channel Fp1"},
@@ -472,7 +472,7 @@ static void options_that_do_not_suit(void **state)
     options.start_s = -1;
     assert_fails(open_only(path, &options), WEIR_E_USAGE, "start");
     options.start_s = 5;
-    assert_fails(open_only(path, &options), WEIR_E_USAGE, "nothing lies there");
+    assert_fails(open_only(path, &options), WEIR_E_USAGE, "there are no frames from there on");
     options.start_s = NAN;
     options.duration_s = 0;
     assert_fails(open_only(path, &options), WEIR_E_USAGE, "duration");
@@ -563,10 +563,10 @@ static void side_file_comes_back(const char *path)
         {"{\"weir\": \"1\", \"rate_hz\": 100}", "segments"},
         {"{\"weir\": \"1\", \"rate_hz\": 100, \"segments\": [{\"start_s\": 0, \"first_row\": 0, "
          "\"rows\": 331}]}",
-         "states 331 rows, the file holds 330: its last segment is taken as shorter"},
+         "states 331 rows, the file has 330; its last segment is assumed to be shorter"},
         {"{\"weir\": \"1\", \"rate_hz\": 100, \"segments\": [{\"start_s\": 0, \"first_row\": 0, "
          "\"rows\": 329}]}",
-         "taken as longer"},
+         "assumed to be longer"},
         {"{\"weir\": \"1\", \"rate_hz\": 100, \"segments\": [{\"start_s\": 0, \"first_row\": 1, "
          "\"rows\": 330}]}",
          "do not fit"},
@@ -576,7 +576,7 @@ static void side_file_comes_back(const char *path)
          "axes are not used"}, /* two axes of one name */
         {"{\"weir\": \"1\", \"rate_hz\": 50, \"segments\": [{\"start_s\": 0, \"first_row\": 0, "
          "\"rows\": 330}]}",
-         "--rate 100 Hz goes before"},
+         "--rate 100 Hz overrides"},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         write_file("other.npy.json", others[i].text, strlen(others[i].text));

@@ -53,20 +53,18 @@ static bool probe(const unsigned char *first, size_t count)
 static weir_err refuse_kin(weiri_reader *reader, const unsigned char *first, size_t count)
 {
     if (count >= 8 && (memcmp(first, "NEURALEV", 8) == 0 || memcmp(first, "BREVENTS", 8) == 0)) {
-        return weiri_malformed(
-            reader, 0,
-            "a Blackrock NEV file: spikes and events, no continuous signal; that "
-            "is in the .ns1 to .ns6 beside it");
+        return weiri_malformed(reader, 0,
+                               "a Blackrock NEV file: spikes and events, no continuous signal; use "
+                               "the .ns1 to .ns6 file of the same recording");
     }
     const char *dot = strrchr(reader->path, '.');
     if (dot && weiri_equal_blind(dot, ".ccf")) {
-        return weiri_malformed(
-            reader, 0,
-            "a Blackrock CCF file: the rig's settings, no signal; that is in the "
-            ".ns1 to .ns6 beside it");
+        return weiri_malformed(reader, 0,
+                               "a Blackrock CCF file: settings of the system, no signal; use the "
+                               ".ns1 to .ns6 file of the same recording");
     }
     return weiri_malformed(reader, 0,
-                           "no NSx file: begins with none of NEURALSG, NEURALCD, BRSMPGRP");
+                           "not an NSx file: begins with none of NEURALSG, NEURALCD, BRSMPGRP");
 }
 
 /* Windows' SYSTEMTIME, said to be UTC: year, month, day of week, day, hour, minute, second, ms. */
@@ -82,9 +80,10 @@ static weir_err read_start(weiri_reader *reader, const unsigned char *from)
     if (t[0] < 1601 || t[0] > 9999 || !weiri_is_date((int)t[0], (int)t[1], (int)t[3]) ||
         t[4] > 23 || t[5] > 59 || t[6] > 60 || t[7] > 999) {
         if (any) {
-            weiri_notice(&reader->notices,
-                         "offset 294: %u-%u-%u %u:%u:%u.%u is no time; the start is not known",
-                         t[0], t[1], t[3], t[4], t[5], t[6], t[7]);
+            weiri_notice(
+                &reader->notices,
+                "offset 294: %u-%u-%u %u:%u:%u.%u is not a valid time; the start is unknown", t[0],
+                t[1], t[3], t[4], t[5], t[6], t[7]);
         }
         return WEIR_OK;
     }
@@ -102,7 +101,7 @@ static weir_err check_rate(weiri_reader *reader, uint64_t period_at)
     }
     if (e->resolution_hz == 0) {
         return weiri_malformed(reader, period_at + 4,
-                               "found a time resolution of 0, expected ticks a second");
+                               "found a time resolution of 0, expected ticks per second");
     }
     return WEIR_OK;
 }
@@ -116,11 +115,11 @@ static weir_err check_channels(weiri_reader *reader, uint64_t at, uint64_t head,
                                (unsigned long long)reader->channel_count, MAX_CHANNELS);
     }
     if (needs > reader->input.size) {
-        return weiri_malformed(reader, reader->input.size,
-                               "the file ends within its header: %llu channels have one of %llu "
-                               "bytes, found %llu",
-                               (unsigned long long)reader->channel_count, (unsigned long long)needs,
-                               (unsigned long long)reader->input.size);
+        return weiri_malformed(
+            reader, reader->input.size,
+            "the file ends within its header: %llu channels need %llu bytes, found %llu",
+            (unsigned long long)reader->channel_count, (unsigned long long)needs,
+            (unsigned long long)reader->input.size);
     }
     reader->data_offset = needs;
     return weiri_reader_get(reader, reader->channel_count, sizeof *reader->channels,
@@ -240,7 +239,7 @@ static weir_err nsx_open(weiri_reader *reader)
     size_t got = 0;
     nsx *e;
     if (reader->input.pipe) {
-        return weiri_fail(WEIR_E_USAGE, "%s: an NSx file is not read from a pipe",
+        return weiri_fail(WEIR_E_USAGE, "%s: an NSx file cannot be read from a pipe",
                           reader->input.name);
     }
     weir_err err = weiri_input_read(&reader->input, 0, magic, sizeof magic, 1, &got);
@@ -258,8 +257,7 @@ static weir_err nsx_open(weiri_reader *reader)
         return refuse_kin(reader, magic, got);
     }
     if (reader->options->rate_hz != 0) {
-        return weiri_fail(WEIR_E_USAGE,
-                          "%s: states its own rate; --rate is for formats that do not",
+        return weiri_fail(WEIR_E_USAGE, "%s: NSx files state their rate; remove --rate",
                           reader->path);
     }
     err = sg ? open_21(reader) : open_22(reader, group);
@@ -297,8 +295,8 @@ static void tell_all(weiri_reader *reader, const nsx_tally *told)
     }
     if (told->extra) {
         weiri_notice(notices,
-                     "%llu data packets of one frame bear the stamp of the next one, as Central "
-                     "writes them at a pause: left out",
+                     "%llu data packets of one frame have the timestamp of the next packet, as "
+                     "Central writes them at a pause; left out",
                      (unsigned long long)told->extra);
     }
     if (told->damaged) {
@@ -307,17 +305,16 @@ static void tell_all(weiri_reader *reader, const nsx_tally *told)
                      (unsigned long long)told->damaged_bytes);
     }
     if (told->late) {
-        weiri_notice(
-            notices,
-            "%llu of %llu packets come late or early within gap_tolerance (%g ms), by up to "
-            "%.3g ms: not cut",
-            (unsigned long long)told->late, (unsigned long long)told->packets,
-            e->tolerance_ns * 1e-6, told->late_ns * 1e-6);
+        weiri_notice(notices,
+                     "%llu of %llu packets are late or early within gap_tolerance (%g ms), by up "
+                     "to %.3g ms; not treated as gaps",
+                     (unsigned long long)told->late, (unsigned long long)told->packets,
+                     e->tolerance_ns * 1e-6, told->late_ns * 1e-6);
     }
     if (told->drifts) {
         weiri_notice(notices,
-                     "%llu gaps are no jump: timestamps drift from the stated rate; a larger "
-                     "gap_tolerance (now %g ms) joins them",
+                     "%llu gaps are drift, not jumps: timestamps drift from the stated rate; a "
+                     "larger gap_tolerance (now %g ms) removes them",
                      (unsigned long long)told->drifts, e->tolerance_ns * 1e-6);
     }
 }
@@ -373,18 +370,18 @@ static weir_err nsx_layout(weiri_reader *reader)
     }
     if (e->origin) {
         weiri_notice(&reader->notices,
-                     "stamps are of a clock of its own; times count from the first, "
+                     "timestamps are from an independent clock; times are relative to the first, "
                      "%llu at %u Hz",
                      (unsigned long long)e->origin, e->resolution_hz);
     }
     uint64_t rest = e->spec == 21 ? (reader->input.size - reader->data_offset) % e->frame_bytes : 0;
     if (rest) {
         weiri_notice(&reader->notices,
-                     "the file ends within a frame: %llu of its %zu bytes are there and not read",
+                     "the file ends within a frame: %llu of its %zu bytes are present; ignored",
                      (unsigned long long)rest, e->frame_bytes);
     }
     if (told.packets == 0) {
-        weiri_notice(&reader->notices, "there is no frame in it");
+        weiri_notice(&reader->notices, "the file contains no frames");
     }
     tell_all(reader, &told);
     weiri_nsx_rewind(reader);
@@ -510,8 +507,9 @@ nsx_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t
     }
     size_t there = bytes / e->frame_bytes;
     if (there == 0) {
-        return weiri_malformed(reader, at, "ends within a frame: found %zu bytes, expected %zu",
-                               bytes, e->frame_bytes);
+        return weiri_malformed(reader, at,
+                               "the file ends within a frame: found %zu bytes, expected %zu", bytes,
+                               e->frame_bytes);
     }
     size_t stride = e->frame_bytes;
     if (e->now.frames == 1 && e->head_bytes) {

@@ -129,15 +129,13 @@ static void tell_damage(weiri_reader *reader, int byte, uint64_t at)
 {
     unsigned long long rest = reader->input.size - at;
     if (byte == -2) {
-        weiri_notice(
-            &reader->notices,
-            "offset %llu: the file ends within a packet's header: %llu bytes there are not "
-            "read",
-            (unsigned long long)at, rest);
+        weiri_notice(&reader->notices,
+                     "offset %llu: the file ends within a packet header: %llu bytes are ignored",
+                     (unsigned long long)at, rest);
     } else {
         weiri_notice(&reader->notices,
-                     "offset %llu: found byte %d, expected 1 of a data packet: the %llu bytes from "
-                     "there on are not read",
+                     "offset %llu: found byte %d, expected 1 (data packet); the %llu bytes from "
+                     "there on are ignored",
                      (unsigned long long)at, byte, rest);
     }
 }
@@ -149,7 +147,7 @@ static void tell_cut(weiri_reader *reader, const nsx_packet *it, uint64_t claime
         reader->input.size - it->data_at - it->frames * (uint64_t)e->frame_bytes;
     weiri_notice(
         &reader->notices,
-        "offset %llu: the data are cut short: %llu of %llu frames are there, %llu are lost%s",
+        "offset %llu: the data are truncated: %llu of %llu frames are present, %llu are lost%s",
         (unsigned long long)it->at, (unsigned long long)it->frames, (unsigned long long)claimed,
         (unsigned long long)(claimed - it->frames), rest ? " (one in part)" : "");
 }
@@ -221,8 +219,8 @@ static weir_err take(weiri_reader *reader, nsx_tally *told, int *ret_byte, nsx_p
     }
     if (told && to_end) {
         weiri_notice(&reader->notices,
-                     "offset %llu: a packet states no frames and data follow: %llu frames are read "
-                     "to the end of the file",
+                     "offset %llu: a packet states 0 frames, but data follow: %llu frames are "
+                     "read, up to the end of the file",
                      (unsigned long long)ret->at, (unsigned long long)ret->frames);
     } else if (told && ret->frames < claimed) {
         tell_cut(reader, ret, claimed);
@@ -259,7 +257,7 @@ static weir_err no_packet(const weiri_reader *reader, int byte)
                                (unsigned long long)(reader->input.size - e->next_at),
                                e->head_bytes);
     }
-    return weiri_malformed(reader, e->next_at, "found byte %d, expected 1 of a data packet", byte);
+    return weiri_malformed(reader, e->next_at, "found byte %d, expected 1 (data packet)", byte);
 }
 
 weir_err weiri_nsx_next(weiri_reader *reader, nsx_tally *told, nsx_packet *ret, bool *ret_any)

@@ -305,7 +305,7 @@ static void wrong_and_refused(void **state)
         {23, 310, 0, 4, "found 0 channels"},
         {23, 310, 16384, 4, "the file ends within its header"},
         {23, 380, 'X', 1, "offset 380: found bytes 88 67, expected CC of channel 1"},
-        {23, 512, 7, 1, "offset 512: found byte 7, expected 1 of a data packet"},
+        {23, 512, 7, 1, "offset 512: found byte 7, expected 1 (data packet)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         begin(&m, cases[i].spec, 1, 30000);
@@ -324,14 +324,14 @@ static void kin(void **state)
     path = write_file("y.nev", "BREVENTS\x03", 9);
     assert_fails(open_only(path, NULL), WEIR_E_RECORDING, "NEV file: spikes and events");
     path = write_file("y.ccf", "<?xml version=\"1.0\"?><CCF Version=\"1\">", 37);
-    assert_fails(open_only(path, NULL), WEIR_E_RECORDING, "CCF file: the rig's settings");
+    assert_fails(open_only(path, NULL), WEIR_E_RECORDING, "CCF file: settings of the system");
     path = write_file("y.ns2", "something", 9);
-    assert_fails(open_only(path, NULL), WEIR_E_RECORDING, "no NSx file");
+    assert_fails(open_only(path, NULL), WEIR_E_RECORDING, "not an NSx file");
     begin(&m, 23, 1, 30000);
     packet(&m, 0, 20);
     weir_recording_options options = weir_recording_options_default();
     options.rate_hz = 1000;
-    assert_fails(open_only(save(&m), &options), WEIR_E_USAGE, "states its own rate");
+    assert_fails(open_only(save(&m), &options), WEIR_E_USAGE, "state their rate");
     int ends[2];
     char name[32];
     assert_int_equal(pipe(ends), 0);
@@ -339,7 +339,7 @@ static void kin(void **state)
     snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
     options = weir_recording_options_default();
     options.format = "nsx";
-    assert_fails(open_only(name, &options), WEIR_E_USAGE, "not read from a pipe");
+    assert_fails(open_only(name, &options), WEIR_E_USAGE, "cannot be read from a pipe");
     close(ends[0]);
 }
 
@@ -352,11 +352,11 @@ static void odd_and_read(void **state)
     poke(314 + 22, 0, 4);
     poke(314 + 30, 0xb5, 1);
     poke(314 + 66 + 30, 0xb5, 1);
-    check_said(save(&m), "is no time; the start is not known");
+    check_said(save(&m), "is not a valid time; the start is unknown");
     check_said(own_path("x.ns5"), "counts are delivered");
     poke(296, 2, 2); /* 31 February */
     poke(300, 31, 2);
-    check_said(save(&m), "2024-2-31 23:59:58.7 is no time; the start is not known");
+    check_said(save(&m), "2024-2-31 23:59:58.7 is not a valid time; the start is unknown");
     weir_source *source = NULL;
     assert_ok(weir_recording_open(own_path("x.ns5"), NULL, &source));
     const weir_source_info *info = source->ops->info(source);
@@ -431,7 +431,7 @@ static void empty_and_extra(void **state)
                           {110000000, 10, 111}};
     check_plain(&m, all, 5);
     check_said(own_path("x.ns5"), "4 data packets without a frame");
-    check_said(own_path("x.ns5"), "1 data packets of one frame bear the stamp of the next");
+    check_said(own_path("x.ns5"), "1 data packets of one frame have the timestamp of the next");
 }
 
 /* 64 segments are listed, all are read. */
@@ -478,8 +478,8 @@ static void one_frame_a_packet(void **state)
     const wanted all[] = {{0, 1001, 0}, {(int64_t)first, 999, 1001}, {(int64_t)second, 1000, 2000}};
     check_plain(&m, all, 3);
     check_said(own_path("x.ns5"),
-               "times count from the first, 1700000000123456789 at 1000000000 Hz");
-    check_said(own_path("x.ns5"), "501 of 3000 packets come late or early within gap_tolerance");
+               "times are relative to the first, 1700000000123456789 at 1000000000 Hz");
+    check_said(own_path("x.ns5"), "501 of 3000 packets are late or early within gap_tolerance");
     weir_recording_options options = weir_recording_options_default();
     /* The second one of those that are late is 2.0003 ms behind by then. */
     options.gap_tolerance_s = 2.1e-3;
@@ -508,10 +508,9 @@ static void late_then_on_time(void **state)
         const wanted all = {0, 6000, 0};
         check_plain(&m, &all, 1);
         char said[120];
-        snprintf(
-            said, sizeof said,
-            "%d of 6000 packets come late or early within gap_tolerance (1 ms), by up to %s ms",
-            k == 0 ? 1 : 2400, k == 0 ? "0.07" : "0.999");
+        snprintf(said, sizeof said,
+                 "%d of 6000 packets are late or early within gap_tolerance (1 ms), by up to %s ms",
+                 k == 0 ? 1 : 2400, k == 0 ? "0.07" : "0.999");
         check_said(own_path("x.ns5"), said);
     }
 }
@@ -533,8 +532,8 @@ static void drift(void **state)
             {(int64_t)(lost ? 3131 * 100000ull / 3 : first * 33633), 4000 - first, (int)first}};
         check_plain(&m, all, 2);
         check_said(own_path("x.ns5"),
-                   "1 gaps are no jump: timestamps drift from the stated rate; a "
-                   "larger gap_tolerance (now 1 ms) joins them");
+                   "1 gaps are drift, not jumps: timestamps drift from the stated rate; a larger "
+                   "gap_tolerance (now 1 ms) removes them");
         weir_recording_options options = weir_recording_options_default();
         options.gap_tolerance_s = 10e-3;
         const wanted one = {0, 4000, 0};
@@ -625,7 +624,7 @@ static void cut_anywhere(void **state)
     packet(&m, 0, 10);
     poke(m.head + 5, 30300, 4);
     check_said(save(&m),
-               "offset 512: the data are cut short: 10 of 30300 frames are there, 30290 are");
+               "offset 512: the data are truncated: 10 of 30300 frames are present, 30290 are");
 }
 
 /* Of packets of one frame a damaged one loses itself. */
@@ -655,8 +654,7 @@ static void damaged_within(void **state)
         check_plain(&m, all, 2);
         check_said(own_path("x.ns5"), "a damaged packet, 1 in all: 19 bytes are left out");
         if (kind) {
-            check_said(own_path("x.ns5"),
-                       "found byte 85, expected 1 of a data packet: the 38 bytes");
+            check_said(own_path("x.ns5"), "found byte 85, expected 1 (data packet); the 38 bytes");
         }
     }
 }
@@ -672,7 +670,7 @@ static void open_ended(void **state)
     put(&m, 7, 1); /* some of a frame */
     const wanted all[] = {{0, 10, 0}, {3333333, 33, 10}};
     check_plain(&m, all, 2);
-    check_said(own_path("x.ns5"), "a packet states no frames and data follow: 33 frames");
+    check_said(own_path("x.ns5"), "a packet states 0 frames, but data follow: 33 frames");
 }
 
 /* Any byte of a small file turned over: read or refused by one line, within its own buffer. */

@@ -12,8 +12,8 @@
 
 static weir_err missing(const weiri_reader *reader, const char *option, const char *what)
 {
-    return weiri_fail(WEIR_E_USAGE, "%s: a raw file does not say its %s; state it by %s",
-                      reader->path, what, option);
+    return weiri_fail(WEIR_E_USAGE, "%s: a raw file does not state its %s; use %s", reader->path,
+                      what, option);
 }
 
 /* Whole frames are read. A rest at the end is a recorder's that was stopped, or an option is wrong. */
@@ -27,12 +27,11 @@ static weir_err check_size(weiri_reader *reader, uint64_t frame_bytes)
     uint64_t rest = (size - reader->data_offset) % frame_bytes;
     weiri_reader_rest(reader, rest, frame_bytes);
     if (rest > 0 && !weiri_is_part(reader->path)) {
-        weiri_notice(
-            &reader->notices,
-            "a frame is taken as %llu channels of %zu bytes from offset %llu on; are dtype, "
-            "channels and offset right?",
-            (unsigned long long)reader->channel_count, weiri_stored_bytes(reader->stored),
-            (unsigned long long)reader->data_offset);
+        weiri_notice(&reader->notices,
+                     "a frame is assumed to have %llu channels of %zu bytes, from offset %llu; are "
+                     "dtype, channels and offset right?",
+                     (unsigned long long)reader->channel_count, weiri_stored_bytes(reader->stored),
+                     (unsigned long long)reader->data_offset);
     }
     return WEIR_OK;
 }
@@ -50,8 +49,8 @@ static weir_err refuse_wfdb(const weiri_reader *reader)
     }
     return weiri_fail(
         WEIR_E_RECORDING,
-        "%s: the signal of a WFDB record, whose header is %s; WFDB is not read: convert "
-        "it, for example by mit2edf, or state --format raw if the values are plain",
+        "%s: the signal of a WFDB record, whose header is %s; WFDB cannot be read: convert it, for "
+        "example with mit2edf, or use --format raw if the values are not packed",
         reader->path, path);
 }
 

@@ -115,8 +115,8 @@ static void what_must_be_stated(void **state)
     const weir_source_info *info = source->ops->info(source);
     assert_int_equal(info->frames, 1);
     assert_int_equal(info->notice_count, 2);
-    assert_non_null(strstr(info->notices[0], "the last 4 bytes are not read (a frame has 8)"));
-    assert_non_null(strstr(info->notices[1], "4 channels of 2 bytes from offset 0 on; are dtype"));
+    assert_non_null(strstr(info->notices[0], "the last 4 bytes are ignored (a frame has 8)"));
+    assert_non_null(strstr(info->notices[1], "4 channels of 2 bytes, from offset 0; are dtype"));
     source->ops->close(source);
     options = stated("i16", 3);
     options.offset_bytes = 13;
@@ -136,7 +136,7 @@ static void wfdb(void **state)
     write_file("100.hea", "100 2 360 4\n", 12);
     weir_recording_options options = stated("i16", 3);
     options.format = NULL;
-    assert_fails(open_only(path, &options), WEIR_E_RECORDING, "100.hea; WFDB is not read");
+    assert_fails(open_only(path, &options), WEIR_E_RECORDING, "100.hea; WFDB cannot be read");
     options.format = "raw"; /* who knows better */
     assert_ok(open_only(path, &options));
 }
@@ -174,7 +174,7 @@ static void pipe_in_pieces(void **state)
     assert_ok(source->ops->read(source, rows, 100, &message));
     assert_int_equal(message.frames, 0);
     assert_int_equal(source->ops->info(source)->notice_count, 1);
-    assert_non_null(strstr(source->ops->info(source)->notices[0], "the last 3 bytes are not read"));
+    assert_non_null(strstr(source->ops->info(source)->notices[0], "the last 3 bytes are ignored"));
     source->ops->close(source);
     free(memory);
     close(ends[0]);

@@ -48,7 +48,7 @@ weir_err weiri_reader_charge(weiri_reader *reader, uint64_t bytes)
 {
     weir_err err = weir_cache_charge(reader->arena.cache, bytes);
     if (err != WEIR_OK) {
-        return weiri_fail_prefix(err, "%s: memory of its library: ", reader->path);
+        return weiri_fail_prefix(err, "%s: memory for its library: ", reader->path);
     }
     reader->charged_bytes += bytes;
     return WEIR_OK;
@@ -137,8 +137,7 @@ weir_err weiri_reader_need_rate(weiri_reader *reader)
 {
     double rate_hz = reader->options->rate_hz != 0 ? reader->options->rate_hz : reader->rate_hz;
     if (rate_hz == 0) {
-        return weiri_fail(WEIR_E_USAGE,
-                          "%s: a %s file does not say its rate; state it by --rate HZ",
+        return weiri_fail(WEIR_E_USAGE, "%s: a %s file does not state its rate; use --rate HZ",
                           reader->path, reader->format->info.name);
     }
     if (!(rate_hz > 0 && rate_hz <= 1e12)) {
@@ -152,9 +151,10 @@ weir_err weiri_reader_need_rate(weiri_reader *reader)
 void weiri_reader_rest(weiri_reader *reader, uint64_t bytes, uint64_t frame_bytes)
 {
     if (bytes > 0) {
-        weiri_notice(&reader->notices,
-                     "ends within a frame: the last %llu bytes are not read (a frame has %llu)",
-                     (unsigned long long)bytes, (unsigned long long)frame_bytes);
+        weiri_notice(
+            &reader->notices,
+            "the file ends within a frame: the last %llu bytes are ignored (a frame has %llu)",
+            (unsigned long long)bytes, (unsigned long long)frame_bytes);
     }
 }
 
@@ -281,7 +281,7 @@ static weir_err read_some(weiri_reader *reader, void *rows, size_t frames, size_
     }
     if (got == 0 && reader->current.frames != WEIR_FRAMES_UNKNOWN && reader->input.pipe) {
         weiri_notice(&reader->notices,
-                     "ends early: %llu of the %llu frames that it states are there",
+                     "the file ends early: %llu of the %llu stated frames are present",
                      (unsigned long long)reader->index, (unsigned long long)reader->current.frames);
     } else if (got == 0 && reader->current.frames != WEIR_FRAMES_UNKNOWN) {
         return weiri_fail(WEIR_E_RECORDING, "%s: ends after %llu of %llu frames",
@@ -342,8 +342,8 @@ static weir_err check_time(const weiri_reader *reader, const weir_message *messa
     return end_s < 9.22e9
                ? WEIR_OK
                : weiri_fail(WEIR_E_RECORDING,
-                            "%s: frame %.0f is %.0f years after the start; times up to "
-                            "292 years are allowed: is the rate, %g Hz, right?",
+                            "%s: frame %.0f is %.0f years after the start; at most 292 years are "
+                            "allowed; is the rate, %g Hz, right?",
                             reader->path, last, end_s / 31557600.0, reader->info.spec.rate_hz);
 }
 
@@ -479,7 +479,7 @@ static void tell_rounded(weiri_reader *reader, uint64_t index, const void *rows,
         if (fabs(((const double *)rows)[i]) >= 0x1p53) {
             reader->rounded = true;
             weiri_notice(&reader->notices,
-                         "row %llu: a whole number beyond 2^53 is rounded: values are f64",
+                         "row %llu: an integer beyond 2^53 is rounded, as values are f64",
                          (unsigned long long)(index + i / columns));
             return;
         }

@@ -79,7 +79,7 @@ static void times_that_do_not_fit(void **state)
         assert_ok(weir_recording_open(raw_file(9 + (size_t)beyond, NULL), &options, &source));
         if (beyond) {
             assert_fails(read_source(source, 64, 0, &all), WEIR_E_RECORDING,
-                         "times up to 292 years are allowed");
+                         "at most 292 years are allowed");
         } else {
             assert_ok(read_source(source, 64, 0, &all));
             assert_int_equal(all.frames, 9);
@@ -107,7 +107,8 @@ static void annotations_left_out(void **state)
     assert_int_equal(info->annotation_count, 1024);
     assert_int_equal(info->annotations_left_out, 479);
     assert_int_equal(info->notice_count, 1);
-    assert_string_equal(info->notices[0], "annotations: the first 1024 are kept, 479 are left out");
+    assert_string_equal(info->notices[0],
+                        "annotations: the first 1024 are stored, 479 are left out");
     assert_int_equal(info->annotations[1023].onset_ns, INT64_C(1023500000000));
     source->ops->close(source);
     free(side);

@@ -138,7 +138,7 @@ static weir_err choose(weiri_reader *reader, const weiri_format_ops **ret_format
     if (stated) {
         weir_err err = weiri_format_find(stated, ret_format);
         if (err == WEIR_OK && !(*ret_format)->info.reads && !(*ret_format)->not_built) {
-            return weiri_fail(WEIR_E_USAGE, "format %s: is written, not read", stated);
+            return weiri_fail(WEIR_E_USAGE, "format %s: can be written, but not read", stated);
         }
         return err;
     }
@@ -161,13 +161,13 @@ static weir_err choose(weiri_reader *reader, const weiri_format_ops **ret_format
     }
     const weiri_format_ops *by_name = weiri_format_by_name(reader->path, false);
     if (by_name == NULL && reader->input.pipe) {
-        return weiri_fail(WEIR_E_USAGE, "%s: a pipe needs its format stated: --format NAME",
+        return weiri_fail(WEIR_E_USAGE, "%s: the format of a pipe must be stated: --format NAME",
                           reader->input.name);
     }
     if (by_name == NULL) {
-        return weiri_malformed(reader, 0,
-                               "neither its first bytes nor its name are of a known format; state "
-                               "one by --format");
+        return weiri_malformed(
+            reader, 0,
+            "unknown format: neither its first bytes nor its name are recognised; use --format");
     }
     *ret_format = by_name;
     return WEIR_OK;
@@ -262,7 +262,7 @@ static weir_err open_reader(weiri_reader *reader)
                              reader->path, reader->format->info.name, reader->format->not_built);
         }
         if (err == WEIR_OK && reader->format->scheme) {
-            err = weiri_fail(WEIR_E_USAGE, "format %s: is asked for as %s..., not from a file",
+            err = weiri_fail(WEIR_E_USAGE, "format %s: is not read from a file; use %s...",
                              reader->format->info.name, reader->format->scheme);
         }
     }
@@ -294,7 +294,7 @@ static weir_err open_reader(weiri_reader *reader)
         err = reader->format->layout(reader);
     }
     if (err == WEIR_OK && reader->info.annotations_left_out > 0) {
-        weiri_notice(&reader->notices, "annotations: the first %zu are kept, %llu are left out",
+        weiri_notice(&reader->notices, "annotations: the first %zu are stored, %llu are left out",
                      reader->info.annotation_count,
                      (unsigned long long)reader->info.annotations_left_out);
     }
@@ -302,8 +302,8 @@ static weir_err open_reader(weiri_reader *reader)
         err = state_unit(reader);
     }
     if (err == WEIR_OK && reader->info.segment_count == 0 && reader->from_s > 0) {
-        err = weiri_fail(WEIR_E_USAGE, "%s: start %g s: nothing lies there", reader->path,
-                         reader->from_s);
+        err = weiri_fail(WEIR_E_USAGE, "%s: start %g s: there are no frames from there on",
+                         reader->path, reader->from_s);
     }
     return err;
 }
@@ -335,7 +335,7 @@ weir_err weir_recording_open(const char *path,
         .known = offsetof(weir_recording_options, reserved),
     };
     if (path == NULL || ret_source == NULL) {
-        return weiri_fail(WEIR_E_USAGE, "weir_recording_open: NULL is not allowed");
+        return weiri_null(__func__);
     }
     weir_recording_options known = weir_recording_options_default();
     weir_err err = options ? weiri_sized_read(&rule, options, &known) : WEIR_OK;

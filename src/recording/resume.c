@@ -89,7 +89,7 @@ weir_err weiri_writer_position(weir_sink *sink, weir_checkpoint *checkpoint, boo
     position p = {.started = 0};
     if (writer->pipe) {
         return weiri_fail(WEIR_E_USAGE,
-                          "%s: a pipe or device cannot be cut back; a checkpoint needs a file",
+                          "%s: a pipe or device cannot be truncated; a checkpoint needs a file",
                           writer->path);
     }
     if (strlen(name_of(writer)) >= sizeof p.name) {
@@ -158,13 +158,14 @@ static weir_err cut_back(weiri_writer *writer, const position *p)
     }
     if ((uint64_t)status.st_size < p->bytes) {
         return weiri_fail(
-            WEIR_E_USAGE, "%s has %llu bytes, the checkpoint needs %llu: it was cut or replaced",
+            WEIR_E_USAGE,
+            "%s has %llu bytes, the checkpoint needs %llu: it was truncated or replaced",
             writer->part, (unsigned long long)status.st_size, (unsigned long long)p->bytes);
     }
     weir_err err = tail_of(writer, p->bytes, &tail);
     if (err == WEIR_OK && tail != p->tail) {
         err = weiri_fail(WEIR_E_USAGE,
-                         "%s has other rows before byte %llu: it was changed or replaced",
+                         "%s has different rows before byte %llu: it was changed or replaced",
                          writer->part, (unsigned long long)p->bytes);
     }
     if (err == WEIR_OK && (ftruncate(writer->fd, (off_t)p->bytes) != 0 ||
@@ -205,7 +206,7 @@ static weir_err open_parts(weiri_writer *writer, const position *p)
     if (err == WEIR_OK &&
         (fstat(writer->side_fd, &status) != 0 || (uint64_t)status.st_size < p->side_head_bytes)) {
         err = weiri_fail(WEIR_E_USAGE,
-                         "%s is shorter than the checkpoint needs: it was cut or replaced",
+                         "%s is shorter than the checkpoint needs: it was truncated or replaced",
                          writer->side_part);
     }
     return err == WEIR_OK ? cut_back(writer, p) : err;
@@ -222,7 +223,7 @@ weir_err weiri_writer_resume(weir_sink *sink, weir_checkpoint *checkpoint)
     }
     p.name[sizeof p.name - 1] = '\0';
     if (writer->pipe || strcmp(p.name, name_of(writer)) != 0) {
-        return weiri_fail(WEIR_E_USAGE, "belongs to output %s, not %s", p.name, writer->path);
+        return weiri_fail(WEIR_E_USAGE, "it belongs to output %s, not to %s", p.name, writer->path);
     }
     if (p.span_count > WEIRI_MAX_SPANS) {
         return weiri_fail(WEIR_E_USAGE, "damaged: %llu segments", (unsigned long long)p.span_count);

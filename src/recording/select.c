@@ -66,8 +66,8 @@ static weir_err labels_unique(weiri_reader *reader)
                 snprintf(name, sizeof name, "%.80s-%u", label, times[first] + 1);
                 slot = slot_of(reader, table, size - 1, name);
             }
-            weiri_notice(&reader->notices, "channel %u: label %.60s is there already; now %.70s", i,
-                         label, name);
+            weiri_notice(&reader->notices,
+                         "channel %u: label %.60s is used twice; renamed to %.70s", i, label, name);
             err = weiri_reader_text(reader, name, strlen(name), &channel->label);
         }
         *slot = i + 1;
@@ -148,7 +148,7 @@ static weir_err resolve(const weiri_reader *reader,
         return unknown(reader, option, item);
     }
     if (first > last) {
-        return weiri_fail(WEIR_E_USAGE, "%s: --%s: %.60s: the range runs backwards", reader->path,
+        return weiri_fail(WEIR_E_USAGE, "%s: --%s: %.60s: the range is reversed", reader->path,
                           option, item);
     }
     if (last >= reader->channel_count) {
@@ -218,8 +218,8 @@ static weir_err pick(weiri_reader *reader)
     }
     if (reader->inner != 1) {
         return weiri_fail(WEIR_E_USAGE,
-                          "%s: channels are selected from frames x channels; this array has more "
-                          "dimensions",
+                          "%s: channels can only be selected in frames x channels; this array has "
+                          "more dimensions",
                           reader->path);
     }
     listing picks, without = {0};
@@ -279,7 +279,7 @@ static weir_err check_flaws(weiri_reader *reader)
         return WEIR_OK;
     }
     const char *flaw = reader->channels[first].flaw;
-    const char *raw = reader->channels[first].flaw_of_scale ? ", --raw reads its counts" : "";
+    const char *raw = reader->channels[first].flaw_of_scale ? ", --raw delivers its counts" : "";
     if (!reader->options->one_rate || count == reader->pick_count) {
         return weiri_fail(WEIR_E_RECORDING, "%s: %s; --exclude %llu leaves it out%s",
                           reader->input.fd >= 0 ? reader->input.name : reader->path, flaw,
@@ -294,8 +294,8 @@ static weir_err check_flaws(weiri_reader *reader)
         }
     }
     if (err == WEIR_OK) {
-        weiri_notice(&reader->notices, "%llu channels are left out here: %s",
-                     (unsigned long long)count, flaw);
+        weiri_notice(&reader->notices, "%llu channels are left out: %s", (unsigned long long)count,
+                     flaw);
         reader->picks = order;
         reader->pick_count = kept;
     }
@@ -353,7 +353,8 @@ static weir_err pick_rate(weiri_reader *reader, double rate_hz, const char *rate
     }
     if (err == WEIR_OK) {
         weiri_notice(&reader->notices,
-                     "channels of other rates are left out here; --channels selects: %s", rates);
+                     "channels of other rates are left out; select them with --channels: %s",
+                     rates);
         reader->picks = order;
         reader->pick_count = kept;
     }
@@ -372,12 +373,11 @@ static weir_err one_rate(weiri_reader *reader, double *ret_rate)
         if (reader->channels[channel_at(reader, i)].rate_hz != rate) {
             char text[640];
             list_rates(reader, text, sizeof text);
-            return reader->options->one_rate
-                       ? pick_rate(reader, rate, text)
-                       : weiri_fail(WEIR_E_USAGE,
-                                    "%s: channels of different rates must be selected apart by "
-                                    "--channels: %s",
-                                    reader->path, text);
+            return reader->options->one_rate ? pick_rate(reader, rate, text)
+                                             : weiri_fail(WEIR_E_USAGE,
+                                                          "%s: channels of different rates must be "
+                                                          "selected separately with --channels: %s",
+                                                          reader->path, text);
         }
     }
     return WEIR_OK;

@@ -198,7 +198,7 @@ static void unfinished_is_said(void **state)
     assert_ok(weir_recording_open(part, NULL, &source));
     const weir_source_info *info = source->ops->info(source);
     assert_int_equal(info->notice_count, 1);
-    assert_non_null(strstr(info->notices[0], "stopped before its end, at 2.5 s"));
+    assert_non_null(strstr(info->notices[0], "was interrupted at 2.5 s"));
     source->ops->close(source);
 }
 
@@ -263,7 +263,7 @@ static void name_taken_meanwhile(void **state)
     output out = begin(path, 1, NULL, false);
     put(&out, 0, 10);
     write_file("late.npy", "other", 5);
-    assert_fails(out.sink->ops->finish(out.sink), WEIR_E_USAGE, "is there already");
+    assert_fails(out.sink->ops->finish(out.sink), WEIR_E_USAGE, "already exists");
     end(&out, false);
     assert_string_equal(text_of(path), "other");
     assert_int_equal(access(part, F_OK), 0);

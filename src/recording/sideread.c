@@ -329,8 +329,8 @@ static weir_err segments_lost(const weiri_reader *reader, const side *s, uint64_
 {
     return weiri_fail(
         WEIR_E_RECORDING,
-        "%s: %s: it does not list all segments, or more than %u (%llu are not usable), so that "
-        "gaps are not known; remove it and state --rate to read the file as one segment",
+        "%s: %s: it does not list all segments, or lists more than %u (%llu are unusable), so the "
+        "gaps are unknown; remove it and use --rate to read the file as one segment",
         reader->path, s->name, WEIRI_MOST_SEGMENTS, (unsigned long long)of);
 }
 
@@ -345,7 +345,7 @@ static weir_err read_segments(weiri_reader *reader, side *s, uint64_t frames)
         return segments_lost(reader, s, left_out > 0 ? left_out : count);
     }
     if (!sound || count == 0) {
-        weiri_notice(&reader->notices, "%.100s.json: its segments %s, so not used", reader->path,
+        weiri_notice(&reader->notices, "%.100s.json: its segments %s; not used", reader->path,
                      count == 0 ? "are not listed" : "do not fit the file");
         return WEIR_OK;
     }
@@ -365,8 +365,8 @@ static weir_err read_segments(weiri_reader *reader, side *s, uint64_t frames)
     }
     if (stated != frames) {
         weiri_notice(&reader->notices,
-                     "%.100s.json: states %llu rows, the file holds %llu: its last segment is "
-                     "taken as %s",
+                     "%.100s.json: states %llu rows, the file has %llu; its last segment is "
+                     "assumed to be %s",
                      reader->path, (unsigned long long)stated, (unsigned long long)frames,
                      stated < frames ? "longer" : "shorter");
         listed[count - 1].frames += frames - rows;
@@ -409,7 +409,7 @@ static void read_annotations(weiri_reader *reader, side *s)
         uint64_t place = weiri_json_place(json);
         if (!read_event(json, &onset_s, &duration_s, text)) {
             weiri_notice(&reader->notices,
-                         "%.100s.json: annotation %llu is no [s, s, text]; left out", reader->path,
+                         "%.100s.json: annotation %llu is not [s, s, text]; left out", reader->path,
                          (unsigned long long)i);
             json->bad = false;
             weiri_json_seek(json, place);
@@ -491,7 +491,7 @@ static void note_stopped(weiri_reader *reader, side *s)
 {
     if (at_key(s, KEY_complete) && weiri_json_peek(&s->json) == 'f') {
         double stopped_s = number_at(s, KEY_stopped_s);
-        weiri_notice(&reader->notices, "the run that wrote it stopped before its end, at %.9g s",
+        weiri_notice(&reader->notices, "the run that wrote it was interrupted at %.9g s",
                      stopped_s);
     }
 }
@@ -510,7 +510,7 @@ void weiri_side_read(weiri_reader *reader, const uint64_t *shape, uint32_t dims)
         return;
     }
     if (reader->options->rate_hz != 0 && reader->options->rate_hz != rate_hz) {
-        weiri_notice(&reader->notices, "--rate %g Hz goes before %g Hz of %.100s.json",
+        weiri_notice(&reader->notices, "--rate %g Hz overrides %g Hz of %.100s.json",
                      reader->options->rate_hz, rate_hz, reader->path);
         rate_hz = reader->options->rate_hz;
     }

@@ -52,11 +52,11 @@ static const weir_setting table_of_settings[] = {
     ROW("channels", INTEGER, PLAIN, "256", 1, 65536, channels, "channels"),
     ROW("rate", QUANTITY, FREQUENCY, "30 kHz", 1, 1e6, rate_hz, "rate"),
     ROW("seconds", QUANTITY, TIME, "60", 0, 1e9, seconds, "duration, pauses included"),
-    ROW("seed", INTEGER, PLAIN, "1", 0, 9e15, seed, "of all that is random"),
-    ROW("noise", NUMBER, AMPLITUDE, "10", 0, 1e6, noise, "SD in uV"),
-    ROW("offset", NUMBER, AMPLITUDE, "0", -1e6, 1e6, offset, "in uV"),
+    ROW("seed", INTEGER, PLAIN, "1", 0, 9e15, seed, "seed of the random numbers"),
+    ROW("noise", NUMBER, AMPLITUDE, "10", 0, 1e6, noise, "standard deviation in uV"),
+    ROW("offset", NUMBER, AMPLITUDE, "0", -1e6, 1e6, offset, "offset in uV"),
     ROW("pause_every", QUANTITY, TIME, "1e9", 1e-3, 1e9, pause_every_s, "length of a segment"),
-    ROW("pause", QUANTITY, TIME, "0", 0, 1e9, pause_s, "between segments"),
+    ROW("pause", QUANTITY, TIME, "0", 0, 1e9, pause_s, "time between segments"),
     {.name = "dtype",
      .type = WEIR_SETTING_ENUM,
      .preset = "f32",
@@ -110,7 +110,7 @@ static weir_err read_settings(weiri_reader *reader, settings *set)
         char *equals = strchr(at, '=');
         if (equals == NULL || count == sizeof values / sizeof *values) {
             return weiri_fail(WEIR_E_USAGE,
-                              "%s: \"%.40s\": expected name=value, with commas between",
+                              "%s: \"%.40s\": expected name=value, separated by commas",
                               reader->path, at);
         }
         *equals = 0;
@@ -128,7 +128,7 @@ static weir_err synthetic_open(weiri_reader *reader)
 {
     state *s;
     if (reader->options->rate_hz != 0) {
-        return weiri_fail(WEIR_E_USAGE, "%s: its rate is a setting: %srate=%g", reader->path,
+        return weiri_fail(WEIR_E_USAGE, "%s: set its rate in the name: %srate=%g", reader->path,
                           reader->format->scheme, reader->options->rate_hz);
     }
     weir_err err = weiri_reader_get(reader, 1, sizeof *s, &s);

@@ -106,27 +106,30 @@ static weir_err settle(weiri_reader *reader, wav *in, uint64_t stated)
     }
     if (chunks) {
         if (in->bytes != stated) {
-            weiri_notice(&reader->notices, "the data's size wrapped: stated %llu bytes, read %llu",
+            weiri_notice(&reader->notices,
+                         "the data size wrapped around: stated %llu bytes, read %llu",
                          (unsigned long long)stated, (unsigned long long)in->bytes);
         }
         return WEIR_OK;
     }
     in->bytes = there;
     if (open) {
-        weiri_notice(&reader->notices,
-                     "the data's size was never completed (%s): read to the file's end, %llu bytes",
-                     stated ? "FFFFFFFF" : "0", (unsigned long long)there);
+        weiri_notice(
+            &reader->notices,
+            "the data size was not filled in (%s): read up to the end of the file, %llu bytes",
+            stated ? "FFFFFFFF" : "0", (unsigned long long)there);
     } else if (stated > there) {
         weiri_notice(&reader->notices,
-                     "cut short: the data are stated as %llu bytes, %llu are there",
+                     "truncated: the header states %llu bytes of data, %llu are present",
                      (unsigned long long)stated, (unsigned long long)there);
     } else if (there >> 32) {
-        weiri_notice(&reader->notices,
-                     "the data's size wrapped: stated %llu bytes, read to the file's end, %llu",
-                     (unsigned long long)stated, (unsigned long long)there);
+        weiri_notice(
+            &reader->notices,
+            "the data size wrapped around: stated %llu bytes, read %llu, up to the end of the file",
+            (unsigned long long)stated, (unsigned long long)there);
     } else {
         in->bytes = stated;
-        weiri_notice(&reader->notices, "%llu bytes behind the data are no chunks; not read",
+        weiri_notice(&reader->notices, "%llu bytes after the data are not chunks; ignored",
                      (unsigned long long)(there - stated));
     }
     return WEIR_OK;
@@ -139,7 +142,7 @@ static weir_err at_data(weiri_reader *reader, wav *in, uint64_t stated)
         in->bytes = in->long_data < there ? in->long_data : there;
         if (in->long_data > there) {
             weiri_notice(&reader->notices,
-                         "cut short: the data are stated as %llu bytes, %llu are there",
+                         "truncated: the header states %llu bytes of data, %llu are present",
                          (unsigned long long)in->long_data, (unsigned long long)there);
         }
         return WEIR_OK;
@@ -209,7 +212,7 @@ static weir_err walk(weiri_reader *reader, wav *in)
     bool known = in->big || memcmp(head, "RIFF", 4) == 0 || memcmp(head, "RF64", 4) == 0 ||
                  memcmp(head, "BW64", 4) == 0;
     if (got < 12 || !known || memcmp(head + 8, "WAVE", 4) != 0) {
-        return weiri_malformed(reader, 0, "no WAV file: does not begin with RIFF....WAVE");
+        return weiri_malformed(reader, 0, "not a WAV file: does not begin with RIFF....WAVE");
     }
     uint64_t at = 12;
     for (int i = 0; i < MAX_CHUNKS; i++) {
@@ -218,7 +221,7 @@ static weir_err walk(weiri_reader *reader, wav *in)
             return err;
         }
         if (got < 8) {
-            return weiri_malformed(reader, at + got, "ends here, without a data chunk");
+            return weiri_malformed(reader, at + got, "the file ends here, without a data chunk");
         }
         at += 8;
         uint64_t bytes = get(in, head + 4, 4);
@@ -233,7 +236,7 @@ static weir_err walk(weiri_reader *reader, wav *in)
         }
         at += bytes + (bytes & 1);
     }
-    return weiri_malformed(reader, at, "%d chunks and no data among them", MAX_CHUNKS);
+    return weiri_malformed(reader, at, "%d chunks, but no data chunk among them", MAX_CHUNKS);
 }
 
 /* ---- libsndfile --------------------------------------------------------------------------------------- */
@@ -381,7 +384,7 @@ static weir_err coding_of(weiri_reader *reader, wav *in, int format)
         }
     }
     if (!known) {
-        return weiri_malformed(reader, 12, "fmt chunk: coding %#llx is not read",
+        return weiri_malformed(reader, 12, "fmt chunk: encoding %#llx cannot be read",
                                (unsigned long long)get(in, in->fmt, 2));
     }
     for (uint64_t i = 0; i < reader->channel_count; i++) {
@@ -405,7 +408,7 @@ static weir_err judge_format(weiri_reader *reader, const wav *in)
     if (!known) {
         return weiri_malformed(
             reader, in->fmt_at,
-            "fmt chunk: found coding %#x, expected 1 (PCM), 3 (float), 2 or 0x11 "
+            "fmt chunk: found encoding %#x, expected 1 (PCM), 3 (float), 2 or 0x11 "
             "(ADPCM), 6, 7 (A-law, u-law) or 0xfffe (extensible)",
             coding);
     }
@@ -436,19 +439,19 @@ static weir_err judge_container(weiri_reader *reader, const wav *in)
         return WEIR_OK;
     }
     unsigned bytes = align / channels;
-    char advice[128] = "convert it to plain samples first";
+    char advice[128] = "convert it to uncompressed samples first";
     if (align % channels == 0 && bytes < sizeof dtypes / sizeof *dtypes) {
         snprintf(advice, sizeof advice,
-                 "read it by --format raw --dtype '%s%s' --channels-in-file %u --rate %llu "
+                 "read it with --format raw --dtype '%s%s' --channels-in-file %u --rate %llu "
                  "--offset %llu",
                  in->big ? ">" : "<", dtypes[bytes], channels,
                  (unsigned long long)get(in, in->fmt + 4, 4), (unsigned long long)in->data);
     }
-    return weiri_malformed(reader, in->fmt_at + 12,
-                           "fmt chunk: found a block align of %u for %u channels of %u bits, "
-                           "expected %u; where in these wider containers the bits are is not "
-                           "stated: %s",
-                           align, channels, bits, (bits + 7) / 8 * channels, advice);
+    return weiri_malformed(
+        reader, in->fmt_at + 12,
+        "fmt chunk: found a block align of %u for %u channels of %u bits, "
+        "expected %u; the position of the bits in these wider containers is not stated: %s",
+        align, channels, bits, (bits + 7) / 8 * channels, advice);
 }
 
 static weir_err open_library(weiri_reader *reader, wav *in)
@@ -457,7 +460,7 @@ static weir_err open_library(weiri_reader *reader, wav *in)
     SF_INFO info = {0};
     in->file = sf_open_virtual(&seen, SFM_READ, &info, reader);
     if (in->file == NULL && in->err == WEIR_OK) {
-        return weiri_malformed(reader, 12, "libsndfile refuses it: %.200s", sf_strerror(NULL));
+        return weiri_malformed(reader, 12, "libsndfile rejects it: %.200s", sf_strerror(NULL));
     }
     if (in->err != WEIR_OK) {
         return in->err;
@@ -477,7 +480,7 @@ static weir_err open_library(weiri_reader *reader, wav *in)
         return err;
     }
     if (!in->plain && reader->input.pipe) {
-        return weiri_fail(WEIR_E_USAGE, "%s: a coded WAV file cannot be read from a pipe",
+        return weiri_fail(WEIR_E_USAGE, "%s: a compressed WAV file cannot be read from a pipe",
                           reader->input.name);
     }
     uint64_t frame = reader->channel_count * weiri_stored_bytes(reader->stored);
@@ -486,7 +489,7 @@ static weir_err open_library(weiri_reader *reader, wav *in)
         in->frames = WEIR_FRAMES_UNKNOWN;
     } else if (in->plain && in->bytes % frame) {
         weiri_notice(&reader->notices,
-                     "the last %llu bytes of the data are no whole frame; not read",
+                     "the last %llu bytes of the data are an incomplete frame; ignored",
                      (unsigned long long)(in->bytes % frame));
     }
     return WEIR_OK;
@@ -504,7 +507,7 @@ static void wav_close(weiri_reader *reader)
 static weir_err wav_open(weiri_reader *reader)
 {
     if (reader->options->rate_hz != 0) {
-        return weiri_fail(WEIR_E_USAGE, "%s: a WAV file says its rate; --rate does not suit",
+        return weiri_fail(WEIR_E_USAGE, "%s: WAV files contain their sample rate; remove --rate",
                           reader->path);
     }
     wav *in;
@@ -584,7 +587,7 @@ wav_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t
     } else {
         if ((uint64_t)sf_seek(in->file, 0, SEEK_CUR) != at &&
             (uint64_t)sf_seek(in->file, (sf_count_t)at, SEEK_SET) != at) {
-            return weiri_malformed(reader, in->data, "frame %llu cannot be gone to: %.100s",
+            return weiri_malformed(reader, in->data, "cannot seek to frame %llu: %.100s",
                                    (unsigned long long)at, sf_strerror(in->file));
         }
         sf_count_t done =
@@ -617,7 +620,7 @@ const weiri_format_ops weiri_format_wav = {
                  "WAV, RF64; values are fractions of full scale; with a side file when written",
              .reads = true,
 #else
-             .summary = "WAV, RF64; reading is not in this build (WEIR_WAV)",
+             .summary = "WAV, RF64; this build cannot read them (WEIR_WAV)",
 #endif
              .extensions = ".wav .wave .rf64",
              .writes = true},

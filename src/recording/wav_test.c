@@ -169,18 +169,19 @@ static void sizes(void **state)
         return;
     }
     made file = make("RIFF", 16, false, 0, false);
-    check(&file, 16, false, FRAMES, "never completed (0)");
+    check(&file, 16, false, FRAMES, "not filled in (0)");
     file = make("RIFF", 16, false, 0xffffffff, false);
-    check(&file, 16, false, FRAMES, "never completed (FFFFFFFF)");
+    check(&file, 16, false, FRAMES, "not filled in (FFFFFFFF)");
     file = make("RIFF", 16, false, 4000, false);
-    check(&file, 16, false, FRAMES, "cut short: the data are stated as 4000 bytes, 80 are there");
+    check(&file, 16, false, FRAMES,
+          "truncated: the header states 4000 bytes of data, 80 are present");
     file = make("RIFF", 16, false, 40, false); /* no chunks behind it, and no 4 GiB */
-    check(&file, 16, false, FRAMES / 2, "40 bytes behind the data are no chunks");
+    check(&file, 16, false, FRAMES / 2, "40 bytes after the data are not chunks");
     file = make("RIFF", 16, false, 80, true);
     check(&file, 16, false, FRAMES, NULL);
     file = make("RIFF", 16, false, 80, false);
     file.count -= 3; /* within a frame */
-    check(&file, 16, false, FRAMES - 1, "cut short");
+    check(&file, 16, false, FRAMES - 1, "truncated");
 }
 
 /* Samples in wider containers: where in them the bits are is not stated, so what is there is named. */
@@ -191,11 +192,13 @@ static void wide_containers(void **state)
         int bits, container;
         const char *said; /* NULL: read */
     } cases[] = {
-        {16, 3, "a block align of 6 for 2 channels of 16 bits, expected 4; where in these wider"},
+        {16, 3,
+         "a block align of 6 for 2 channels of 16 bits, expected 4; the position of the bits in "
+         "these wider"},
         {16, 3, "--format raw --dtype '<i24' --channels-in-file 2 --rate 1000 --offset 44"},
         {24, 4, "--format raw --dtype '<i32' --channels-in-file 2 --rate 1000 --offset 44"},
         {8, 2, "--dtype '<i16'"},
-        {16, 7, "convert it to plain samples"},
+        {16, 7, "convert it to uncompressed samples"},
         {20, 3, NULL},
         {12, 2, NULL},
         {16, 2, NULL},
@@ -238,7 +241,7 @@ static void pipe_that_ends_early(void **state)
         const weir_source_info *info = source->ops->info(source);
         assert_int_equal(all.frames, FRAMES - 1);
         assert_int_equal(info->notice_count, open ? 1 : 2);
-        assert_non_null(strstr(info->notices[0], "the last 1 bytes are not read (a frame has 4)"));
+        assert_non_null(strstr(info->notices[0], "the last 1 bytes are ignored (a frame has 4)"));
         source->ops->close(source);
         recorded_free(&all);
         close(ends[0]);
@@ -254,8 +257,8 @@ static void fields_of_the_format(void **state)
         uint64_t value;
         const char *why;
     } cases[] = {
-        {20, 2, 0x55, "offset 20: fmt chunk: found coding 0x55, expected 1 (PCM), 3 (float)"},
-        {20, 2, 0x31, "offset 20: fmt chunk: found coding 0x31"},
+        {20, 2, 0x55, "offset 20: fmt chunk: found encoding 0x55, expected 1 (PCM), 3 (float)"},
+        {20, 2, 0x31, "offset 20: fmt chunk: found encoding 0x31"},
         {22, 2, 0, "offset 22: fmt chunk: found 0 channels, expected 1 to 1024"},
         {22, 2, 0xffff, "offset 22: fmt chunk: found 65535 channels"},
         {24, 4, 0, "offset 24: fmt chunk: found a rate of 0 Hz, expected 1 to"},
@@ -340,7 +343,7 @@ static void what_is_written(void **state)
     assert_memory_equal(bytes + 108, "data", 4);
     assert_int_equal(number_at(bytes, 112, 4), 120);
     assert_memory_equal(bytes + 116, rows, 120);
-    static const char *const why[] = {"whole rates", "2^31", "1024 channels", "u16"};
+    static const char *const why[] = {"whole Hz", "2^31", "1024 channels", "u16"};
     weir_spec wrong[4] = {spec, spec, weir_spec_make(WEIR_F32, 8000, 1025, NULL, NULL), spec};
     wrong[0].rate_hz = 0.5;
     wrong[1].rate_hz = 1e10;

@@ -61,32 +61,34 @@ weir_err weiri_wav_holds(const weir_spec *spec, bool to_pipe)
 {
     uint64_t channels = weir_spec_columns(spec);
     if (to_pipe) {
-        return weiri_fail(WEIR_E_USAGE, "wav states its length first, which a pipe does not know; "
-                                        "--format raw can be piped");
+        return weiri_fail(
+            WEIR_E_USAGE,
+            "wav cannot be written to a pipe, as its header states the length; use --format raw");
     }
     if (weir_dtype_parts(spec->dtype) > 1) {
-        return weiri_fail(WEIR_E_USAGE,
-                          "wav holds real numbers; the stream is complex (%s), which npy, raw and "
-                          "hdf5 hold",
-                          weir_dtype_name(spec->dtype));
+        return weiri_fail(
+            WEIR_E_USAGE,
+            "wav stores real numbers only; the stream is complex (%s); use npy, raw or hdf5",
+            weir_dtype_name(spec->dtype));
     }
     if (spec->dim_count > 2) {
-        return weiri_fail(WEIR_E_USAGE, "wav holds frames x channels; the stream has %u dimensions",
+        return weiri_fail(WEIR_E_USAGE,
+                          "wav stores frames x channels; the stream has %u dimensions",
                           spec->dim_count);
     }
     if (spec->rate_hz != floor(spec->rate_hz) || spec->rate_hz > 0x7fffffff) {
-        return weiri_fail(WEIR_E_USAGE, "wav holds whole rates up to 2^31 Hz; the stream has %g Hz",
+        return weiri_fail(WEIR_E_USAGE,
+                          "wav stores rates of whole Hz up to 2^31; the stream has %g Hz",
                           spec->rate_hz);
     }
     if (channels > WEIRI_WAV_CHANNELS) {
-        return weiri_fail(WEIR_E_USAGE, "wav is read with up to %d channels; the stream has %llu",
+        return weiri_fail(WEIR_E_USAGE, "wav can have up to %d channels; the stream has %llu",
                           WEIRI_WAV_CHANNELS, (unsigned long long)channels);
     }
     const uint16_t order = 1;
     if (spec->dtype == WEIR_U16 || *(const unsigned char *)&order == 0) {
         return weiri_fail(WEIR_E_USAGE,
-                          "wav holds u8 i16 i32 f32 f64 as little endian; the stream "
-                          "has %s",
+                          "wav stores u8 i16 i32 f32 f64 as little endian; the stream has %s",
                           weir_dtype_name(spec->dtype));
     }
     return WEIR_OK;

@@ -20,7 +20,7 @@ weir_err weiri_write_all(int fd, const char *name, const void *from, size_t byte
     while (bytes > 0) {
         ssize_t done = write(fd, at, bytes);
         if (done < 0 && errno == EINTR) { /* a pipe whose reader has stopped */
-            return weiri_fail(WEIR_E_INTERRUPTED, "%s: interrupted while it was written", name);
+            return weiri_fail(WEIR_E_INTERRUPTED, "%s: interrupted while writing it", name);
         }
         if (done < 0) {
             return weiri_fail(WEIR_E_IO, "%s: cannot be written: %s", name, strerror(errno));
@@ -86,8 +86,8 @@ static weir_err may_replace(const char *name, bool force)
     }
     return force ? WEIR_OK
                  : weiri_fail(WEIR_E_USAGE,
-                              "%s: was left by a run that did not end; rename it to keep it, or "
-                              "use --force to replace it",
+                              "%s: was left by an interrupted run; rename it to keep it, or use "
+                              "--force to overwrite",
                               name);
 }
 
@@ -124,7 +124,7 @@ weir_err weiri_write_head(weiri_writer *writer)
     }
     writer->format->head(&writer->spec, writer->rows, text, writer->head_bytes);
     if (pwrite(writer->fd, text, writer->head_bytes, 0) != (ssize_t)writer->head_bytes) {
-        return weiri_fail(WEIR_E_IO, "%s: its head cannot be written: %s", writer->part,
+        return weiri_fail(WEIR_E_IO, "%s: its header cannot be written: %s", writer->part,
                           strerror(errno));
     }
     return WEIR_OK;
@@ -182,7 +182,7 @@ static weir_err sink_start(weir_sink *sink,
     }
     writer->fd = open(writer->path, O_WRONLY | O_CLOEXEC);
     if (writer->fd < 0 && errno == EINTR) {
-        return weiri_fail(WEIR_E_INTERRUPTED, "%s: interrupted while it was opened", writer->path);
+        return weiri_fail(WEIR_E_INTERRUPTED, "%s: interrupted while opening it", writer->path);
     }
     return writer->fd >= 0
                ? begin(writer, source, chain)
@@ -332,7 +332,8 @@ static weir_err name_taken(const weiri_writer *writer)
     struct stat status;
     for (size_t i = 0; i < 2 && !writer->force; i++) {
         if (lstat(names[i], &status) == 0) {
-            return weiri_fail(WEIR_E_USAGE, "%s: is there already; --force replaces it", names[i]);
+            return weiri_fail(WEIR_E_USAGE, "%s: already exists; use --force to overwrite",
+                              names[i]);
         }
     }
     return WEIR_OK;
@@ -484,17 +485,16 @@ static weir_err choose(const char *path, const char *stated, const weiri_format_
                               (*ret_format)->info.name, (*ret_format)->not_built);
         }
         if (err == WEIR_OK && !(*ret_format)->info.writes) {
-            return weiri_fail(WEIR_E_USAGE, "format %s: is read, not written", stated);
+            return weiri_fail(WEIR_E_USAGE, "format %s: can be read, but not written", stated);
         }
         return err;
     }
     *ret_format = weiri_format_by_name(path, true);
     if (*ret_format == NULL) {
-        return weiri_fail(
-            WEIR_E_USAGE,
-            "%s: its name does not say a format that is written; name it .npy, .raw, .csv, .wav or "
-            ".h5, or state --output-format",
-            path);
+        return weiri_fail(WEIR_E_USAGE,
+                          "%s: cannot infer output format from the file name; use .npy, .raw, "
+                          ".csv, .wav or .h5, or --output-format",
+                          path);
     }
     if (!(*ret_format)->info.writes) {
         return weiri_fail(WEIR_E_USAGE, "%s: format %s: this weir was built without %s", path,
@@ -536,7 +536,7 @@ static weir_err look(weiri_writer *writer)
 {
     struct stat status;
     if (*writer->path == 0) {
-        return weiri_fail(WEIR_E_USAGE, "an output needs a name; found an empty one");
+        return weiri_fail(WEIR_E_USAGE, "the name of the output is empty");
     }
     if (is_standard_output(writer->path)) {
         writer->path = "standard output";
@@ -555,7 +555,7 @@ static weir_err look(weiri_writer *writer)
     /* /dev/fd/3, of a shell that has a file there: its name would be replaced, and the file stay as it is. */
     if (strncmp(writer->path, "/dev/", 5) == 0 && lstat(writer->path, &status) == 0 &&
         S_ISLNK(status.st_mode)) {
-        return weiri_fail(WEIR_E_USAGE, "%s: leads to a file; state the file's own name",
+        return weiri_fail(WEIR_E_USAGE, "%s: is a link; use the name of the file that it points to",
                           writer->path);
     }
     if (!writer->resume) {
@@ -587,7 +587,7 @@ weir_recording_create(const char *path, const weir_output_options *options, weir
         .known = offsetof(weir_output_options, reserved),
     };
     if (path == NULL || ret_sink == NULL) {
-        return weiri_fail(WEIR_E_USAGE, "weir_recording_create: NULL is not allowed");
+        return weiri_null(__func__);
     }
     weir_output_options known = weir_output_options_default();
     weir_err err = options ? weiri_sized_read(&rule, options, &known) : WEIR_OK;

@@ -183,6 +183,9 @@ weir_err weir_trace_replay(weir_trace *trace,
                            const weir_replay_options *options,
                            weir_replay_report *ret_report)
 {
+    if (trace == NULL) {
+        return weiri_null(__func__);
+    }
     weir_replay_options known = weir_replay_options_default();
     weir_err err = options == NULL ? WEIR_OK : weiri_sized_read(&options_rule, options, &known);
     if (err == WEIR_OK) { /* also that of the report, before the work */

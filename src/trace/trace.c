@@ -157,6 +157,9 @@ static weir_err open_file(const char *path, int *ret_file)
 
 weir_err weir_trace_start(weir_cache *cache, const char *path)
 {
+    if (cache == NULL || path == NULL) {
+        return weiri_null(__func__);
+    }
     weir_heap *heap = cache->book_heap;
     uint64_t charged = heap->ops->good_size(heap, sizeof(weiri_recorder));
     weir_err err = room_for(cache, charged);
@@ -196,6 +199,9 @@ weir_err weir_trace_start(weir_cache *cache, const char *path)
 
 weir_err weir_trace_stop(weir_cache *cache)
 {
+    if (cache == NULL) {
+        return weiri_null(__func__);
+    }
     weir_heap *heap = cache->book_heap;
     uint64_t charged = heap->ops->good_size(heap, sizeof(weiri_recorder));
     weiri_lock_take(&cache->lock);

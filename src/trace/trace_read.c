@@ -329,6 +329,9 @@ static weir_err read_head(weir_trace *trace)
 
 weir_err weir_trace_open(const char *path, weir_trace **ret_trace)
 {
+    if (path == NULL || ret_trace == NULL) {
+        return weiri_null(__func__);
+    }
     weir_trace *trace = calloc(1, sizeof *trace);
     if (trace == NULL || (trace->path = strdup(path)) == NULL) {
         free(trace);
@@ -357,6 +360,9 @@ weir_err weir_trace_open(const char *path, weir_trace **ret_trace)
 
 weir_err weir_trace_next(weir_trace *trace, weir_trace_step *ret_step)
 {
+    if (trace == NULL || ret_step == NULL) {
+        return weiri_null(__func__);
+    }
     weir_trace_step step = {.op = WEIR_TRACE_END};
     weir_err err = WEIR_OK;
     if (!trace->ended) {
@@ -370,6 +376,9 @@ weir_err weir_trace_next(weir_trace *trace, weir_trace_step *ret_step)
 
 weir_err weir_trace_rewind(weir_trace *trace)
 {
+    if (trace == NULL) {
+        return weiri_null(__func__);
+    }
     if (fseek(trace->file, trace->first, SEEK_SET) != 0) {
         return weiri_fail(WEIR_E_IO, "%s: %s; a trace is read more than once", trace->path,
                           strerror(errno));
@@ -386,6 +395,9 @@ weir_err weir_trace_rewind(weir_trace *trace)
 
 const weir_trace_info *weir_trace_info_get(const weir_trace *trace)
 {
+    if (trace == NULL) {
+        return NULL;
+    }
     return &trace->info;
 }
 

@@ -450,6 +450,9 @@ weir_err weir_trace_tune(weir_trace *trace,
                          double hit_rate,
                          weir_tune_report *ret_report)
 {
+    if (trace == NULL) {
+        return weiri_null(__func__);
+    }
     static const weiri_sized rule = {
         .field = "tune report: report_size",
         .make = "set it to sizeof(weir_tune_report)",

@@ -25,7 +25,7 @@
 typedef struct weiri_due {
     uint64_t p, q; /* q output frames for p input frames, 1..2^62 each */
     int64_t offset, end;
-    uint64_t grain; /* output frames come in multiples of it, but at the segment's end; 1.. */
+    uint64_t grain; /* due rises in multiples of it, but at the segment's end; one call may produce a part; 1.. */
 } weiri_due;
 
 #define WEIRI_DUE_SAME ((weiri_due){.p = 1, .q = 1, .offset = 0, .end = 0, .grain = 1})

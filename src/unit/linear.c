@@ -16,7 +16,7 @@ typedef struct linear_constants {
     size_t channels, inner;  /* a row is [... x channels x inner] */
     size_t period;           /* values in each table */
     size_t factors, offsets; /* where the tables are, in bytes from here */
-    bool equal;              /* all columns have the same factor and offset */
+    uint64_t equal;          /* not 0: all columns have the same factor and offset */
 } linear_constants;
 
 static linear_constants lay_out(const weir_spec *in, uint64_t *ret_bytes)

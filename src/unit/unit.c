@@ -54,6 +54,9 @@ weir_err weiri_unit_find(const char *name, const weiri_unit_ops **ret_ops)
 
 weir_err weir_unit_find(const char *name, const weir_unit_info **ret_info)
 {
+    if (name == NULL || ret_info == NULL) {
+        return weiri_null(__func__);
+    }
     const weiri_unit_ops *ops = NULL;
     weir_err err = weiri_unit_find(name, &ops);
     if (err == WEIR_OK) {

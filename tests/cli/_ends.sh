@@ -37,7 +37,7 @@ ends() {
 
     # An existing name stays whole without --force.
     echo old >"out.$ext"
-    refused 2 "is there already; --force replaces it" "$WEIR" run "$SPIKE" "$endless" -o "out.$ext"
+    refused 2 "already exists; use --force to overwrite" "$WEIR" run "$SPIKE" "$endless" -o "out.$ext"
     [ "$(cat "out.$ext")" = old ]
     rm "out.$ext"
 
@@ -48,7 +48,7 @@ ends() {
         [ "${count:-0}" -gt 0 ] || fail "$signal: nothing can be read"
         same "out.$ext.part" "out.$ext.part" "$count" "$@"
         cp "out.$ext.part" before
-        refused 2 "was left by a run that did not end" "$WEIR" run "$SPIKE" "$endless" -o "out.$ext"
+        refused 2 "was left by an interrupted run" "$WEIR" run "$SPIKE" "$endless" -o "out.$ext"
         for force in "" --force; do # what is salvaged is not written over by its own rescue
             # shellcheck disable=SC2086 # none or one word
             refused 2 "out.$ext.part: is the input" \
@@ -93,7 +93,7 @@ ends() {
     slowly in.raw | "$WEIR" run copy.yaml - $by_hand -o "disk/out.$ext" --quiet >out 2>err || got=$?
     [ $got -eq 7 ] || fail "full disk: exit status $got: $(cat err)"
     [ "$(wc -l <err)" -eq 1 ] || fail "not one line: $(cat err)"
-    grep -q "No space left on device; stopped after frame .*; kept as far as it goes: disk/out.$ext.part" err ||
+    grep -q "No space left on device; stopped after frame .*; kept, incomplete: disk/out.$ext.part" err ||
         fail "full disk: $(cat err)"
     count=$(frames "disk/out.$ext.part" "$@")
     [ "${count:-0}" -gt 0 ] || fail "full disk: nothing can be read: $(ls -l disk)"

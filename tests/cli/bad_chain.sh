@@ -12,7 +12,7 @@ grep -q "butterworth" err
 try "c.yaml:1:27: butterworth: cutoff: 20000 Hz" '[{butterworth: {order: 4, cutoff: 20 kHz}}]\n'
 grep -q "15000 Hz" err
 try "c.yaml:3:7: binned_aggregate: bin_duration: " '\n- binned_aggregate:\n      bin_duration: 10 Hz\n'
-try "c.yaml:3:1: found the key 'chain' again; it is there at line 1, column 1" 'chain: []\n\nchain: []\n'
+try "c.yaml:3:1: found the key 'chain' again; its first use is at line 1, column 1" 'chain: []\n\nchain: []\n'
 try "c.yaml:1:22: found the key 'exponent' again" '- pow: {exponent: 2, exponent: 3}\n'
 try "c.yaml:1:9: pow: " '- pow: {exponemt: 2}\n'
 grep -q "exponent" err

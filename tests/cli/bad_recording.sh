@@ -51,4 +51,4 @@ for file in record.edf open.edf; do
 done
 head -c 150 good.npy >data.npy # cut within the data: what is whole is read
 status 0 "$WEIR" run c.yaml data.npy --rate 100 --json
-grep -q "cut short: 2 of the 4 frames that the header states are whole" out || fail "no notice of the cut: $(cat out)"
+grep -q "truncated: 2 of the 4 frames that the header states are complete" out || fail "no notice of the cut: $(cat out)"

@@ -9,7 +9,7 @@ status 0 "$WEIR" run "$SPIKE" "$input" -o whole.npy --quiet
 stopped KILL job.ckpt "$WEIR" run "$SPIKE" "$input" -o out.npy --checkpoint job.ckpt
 [ $got -eq 137 ] || fail "not killed: exit status $got: $(cat err)"
 [ -s job.ckpt ] && [ -s out.npy.part ] && [ ! -e out.npy ] || fail "after kill -9: $(ls)"
-refused 2 "job.ckpt: already exists: use --resume to go on from it, or remove it to start anew" \
+refused 2 "job.ckpt: already exists; use --resume to continue from it, or remove it to start again" \
     "$WEIR" run "$SPIKE" "$input" -o out.npy --checkpoint job.ckpt --quiet
 for more in "--threads 2" "--tile 100"; do
     # shellcheck disable=SC2086 # words
@@ -19,7 +19,7 @@ for more in "--threads 2" "--tile 100"; do
 done
 stopped INT job.ckpt "$WEIR" run "$SPIKE" "$input" -o out.npy --checkpoint job.ckpt --resume
 [ $got -eq 130 ] || fail "Ctrl-C: exit status $got: $(cat err)"
-grep -q "checkpoint   job.ckpt: the same command with --resume continues" out || fail "does not say it: $(cat out)"
+grep -q "checkpoint   job.ckpt: continue with the same command and --resume" out || fail "does not say it: $(cat out)"
 grep -q '"complete": false' out.npy.json.part || fail "the side file of what is kept does not say it"
 to_the_end "$WEIR" run "$SPIKE" "$input" -o out.npy --checkpoint job.ckpt --resume
 grep -q "resumed      after frame [1-9]" out || fail "the summary does not say it: $(cat out)"

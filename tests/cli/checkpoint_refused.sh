@@ -34,7 +34,7 @@ refused_as_it_is "job.ckpt: the input or its options have changed" \
     run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume --duration 5s
 refused_as_it_is "job.ckpt: the chain file has changed" \
     run other.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
-refused_as_it_is "job.ckpt: belongs to output out.npy, not new.npy" \
+refused_as_it_is "job.ckpt: it belongs to output out.npy, not to new.npy" \
     run chain.yaml in.raw -o new.npy --checkpoint job.ckpt --resume
 if grep -q avx2 /proc/cpuinfo 2>/dev/null; then
     refused_as_it_is "SIMD level" \
@@ -55,7 +55,7 @@ bytes=$(wc -c <out.npy.part)
 truncate -s 1000 out.npy.part
 refused 2 "out.npy.part has 1000 bytes, the checkpoint needs " run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
 head -c "$bytes" /dev/zero >out.npy.part
-refused 2 "out.npy.part has other rows before byte" \
+refused 2 "out.npy.part has different rows before byte" \
     run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
 rm out.npy.part
 refused 2 "out.npy.part is missing" \
@@ -71,7 +71,7 @@ done
 head -c 500 kept/job.ckpt >job.ckpt
 refused 2 "job.ckpt: damaged" run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
 rm job.ckpt
-refused 2 "job.ckpt: there is no checkpoint, and the run cannot start from the beginning: out.npy.part: was left by a run" \
+refused 2 "job.ckpt: there is no checkpoint, and the run cannot start from the beginning: out.npy.part: was left by an interrupted run" \
     run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
 [ ! -e job.ckpt ] || fail "a checkpoint of what is not its own"
 
@@ -85,7 +85,7 @@ cmp out.npy whole.npy || fail "the output differs"
 # What makes no sense.
 refused 2 "--resume needs --checkpoint FILE" run chain.yaml in.raw -o new.npy --resume
 refused 2 "--checkpoint needs -o OUTPUT" run chain.yaml in.raw --checkpoint job.ckpt
-refused 2 "--records and --checkpoint exclude each other" \
+refused 2 "--records and --checkpoint cannot be used together" \
     run chain.yaml in.raw -o new.npy --checkpoint job.ckpt --records events.csv
 refused 2 "in.raw: is the input" run chain.yaml in.raw -o new.npy --checkpoint in.raw
 refused 2 "chain.yaml: is the chain file" run chain.yaml in.raw -o new.npy --checkpoint chain.yaml
@@ -93,5 +93,5 @@ refused 2 "would be written for both" run chain.yaml in.raw -o new.npy --checkpo
 refused 2 "kept: already exists" run chain.yaml in.raw -o new.npy --checkpoint kept
 refused 2 "whole.npy: not a checkpoint" run chain.yaml in.raw -o new.npy --checkpoint whole.npy --resume
 refused 2 "a pipe cannot be read again" run chain.yaml - -o new.npy --checkpoint job.ckpt
-refused 2 "cannot be cut back" run chain.yaml in.raw -o - --checkpoint job.ckpt
+refused 2 "cannot be truncated" run chain.yaml in.raw -o - --output-format raw --checkpoint job.ckpt
 [ ! -e new.npy ] && [ ! -e new.npy.part ] && [ ! -e job.ckpt ] || fail "left behind: $(ls)"

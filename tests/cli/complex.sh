@@ -29,9 +29,9 @@ grep -aq "'descr': '[<>]c16'" wide.npy || fail "no c16 in wide.npy"
 refused 3 "pow.yaml:2:5: pow: accepts real values only; its input is complex (c64)" \
     "$WEIR" run pow.yaml in.raw $how -o clean/x.npy
 refused 3 "dtype: the input is complex (c64)" "$WEIR" run real.yaml in.raw $how -o clean/x.npy
-refused 2 "x.csv: csv holds real numbers; the stream is complex (c64)" \
+refused 2 "x.csv: csv stores real numbers only; the stream is complex (c64)" \
     "$WEIR" run move.yaml in.raw $how -o clean/x.csv
-refused 2 "x.wav: wav holds real numbers; the stream is complex (c64)" \
+refused 2 "x.wav: wav stores real numbers only; the stream is complex (c64)" \
     "$WEIR" run move.yaml in.raw $how -o clean/x.wav
 
 LC_ALL=C "$WEIR" plot wide.npy >plot || fail "plot"

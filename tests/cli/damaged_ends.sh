@@ -34,16 +34,16 @@ raw="--format raw --dtype f32 --channels-in-file 2 --rate 1000"
 {
     reads 10 - ten.raw $raw
     head -c 77 whole.raw >cut.raw
-    reads 9 "the last 5 bytes are not read" cut.raw $raw
+    reads 9 "the last 5 bytes are ignored" cut.raw $raw
     head -c 5 whole.raw >less.raw
-    reads 0 "the last 5 bytes are not read" less.raw $raw
+    reads 0 "the last 5 bytes are ignored" less.raw $raw
 }
 status 0 "$WEIR" run copy.yaml synthetic:channels=2,rate=1000,seconds=0.01 -o whole.npy
 npy="--format npy --rate 1000"
 bytes=$(wc -c <whole.npy)
 head -c $((bytes - 11)) whole.npy >cut.npy
 # shellcheck disable=SC2086
-reads 8 "the last 5 bytes are not read" cut.npy $npy
+reads 8 "the last 5 bytes are ignored" cut.npy $npy
 if "$WEIR" --version | grep -q "^  wav  *read"; then
     status 0 "$WEIR" run copy.yaml synthetic:channels=2,rate=1000,seconds=0.01 -o whole.wav
     bytes=$(wc -c <whole.wav)
@@ -54,7 +54,7 @@ csv="--format csv --rate 1000"
 printf 'a,b\n1,2\n3,4\n5,\000\000\000' >cut.csv
 # shellcheck disable=SC2086
 {
-    reads 2 "the last line breaks off; its row is not read" cut.csv $csv
+    reads 2 "the last line is incomplete; its row is not read" cut.csv $csv
     printf 'a,b\r1,2\r3,4\r' >cr.csv
     reads 2 - cr.csv $csv
     printf 'a,b\n"1","2"\n' >quoted.csv
@@ -68,7 +68,7 @@ refused 4 "line 2: found a NUL byte" "$WEIR" run copy.yaml nul.csv --rate 1000 -
 printf 'a;b\n1,5;2\n' >comma.csv
 refused 4 "a decimal comma" "$WEIR" run copy.yaml comma.csv --rate 1000 -o clean/o.npy -q
 printf 'time,x,note\n0,1,"a, b"\n0.001,2,c\n' >note.csv
-refused 4 'leaves its column out' "$WEIR" run copy.yaml note.csv --rate 1000 -o clean/o.npy -q
+refused 4 'leaves this column out' "$WEIR" run copy.yaml note.csv --rate 1000 -o clean/o.npy -q
 status 0 "$WEIR" run copy.yaml note.csv --rate 1000 --exclude note -o o.csv
 [ "$(cat o.csv)" = "$(printf 'x\n1\n2')" ] || fail "not the column: $(cat o.csv)"
 # Labels of text through text: nothing is lost on the way.
@@ -77,4 +77,4 @@ status 0 "$WEIR" run copy.yaml labels.csv --rate 1000 -o again.csv
 cmp labels.csv again.csv || fail "other labels: $(cat again.csv)"
 printf 'x' >100.hea
 head -c 12 whole.raw >100.dat
-refused 4 "WFDB is not read" "$WEIR" info 100.dat --dtype i16 --channels-in-file 2 --rate 1000
+refused 4 "WFDB cannot be read" "$WEIR" info 100.dat --dtype i16 --channels-in-file 2 --rate 1000

@@ -40,8 +40,8 @@ edf e.edf 3 -100 '+0\024\024' '+1\024\024\000+1.5\024two\nlines,\ta tab\024' '+6
 status 0 "$WEIR" info e.edf
 said "segments   2: 0 s + 2 s, 60 s + 1 s"
 said "events     2: 1.5 s two\\nlines,\\ta tab, 60.5 s late"
-said "EDF+C says that there are no gaps, but the onsets of its records jump: 1 gaps"
-said 'start "31.02.20 01.02.03": no date and time; the start is not known'
+said "EDF+C states that there are no gaps, but the onsets of its records have 1 gaps"
+said 'start "31.02.20 01.02.03": not a date and time; the start is unknown'
 said "start      not stated"
 status 0 "$WEIR" info e.edf --json
 said '"two\nlines,\ta tab"'
@@ -57,35 +57,35 @@ for records in -1 3; do
     head -c $(($(wc -c <d.edf) - 5)) d.edf >cut.edf
     status 0 "$WEIR" run copy.yaml cut.edf -o cut.npy --force --json
     said '"frames_in": 4'
-    said "the last record is cut: 43 of its 48 bytes are there and not read"
-    [ "$records" = -1 ] || said "the file is cut: 2 of 3 records are whole and read, 1 are missing"
+    said "last record truncated (43 of 48 bytes); ignored"
+    [ "$records" = -1 ] || said "the file is truncated: 2 of 3 records are complete and read, 1 are missing"
     cat cut.edf | "$WEIR" run copy.yaml - --format edf -o pipe.npy --force --json >out 2>err || fail "pipe: $(cat err)"
     cmp -s cut.npy pipe.npy || fail "a pipe gives other rows"
-    said "the last record is cut: 43 of its 48 bytes are there and not read"
+    said "last record truncated (43 of 48 bytes); ignored"
 done
 
 # A file in the wild whose bytes went through a conversion of text: what is lost is told.
 mangled="$SHARED/recordings/edf/S001R01_utf8_mangled_64KiB.edf"
 if [ -f "$mangled" ]; then
     status 0 "$WEIR" info "$mangled"
-    said "the file is cut: 2 of 61 records are whole and read, 59 are missing"
-    said "2 records state no onset"
+    said "the file is truncated: 2 of 61 records are complete and read, 59 are missing"
+    said "2 records have no onset"
 fi
 
 # A blanked channel is in nobody's way who does not want it.
 edf b.edf 1 100 '+0\024\024'
-refused 4 "signal 1 (B): digital minimum and maximum are both 100; --exclude 1 leaves it out, --raw reads its" \
+refused 4 "signal 1 (B): digital minimum and maximum are both 100; --exclude 1 leaves it out, --raw delivers its" \
     "$WEIR" run copy.yaml b.edf
 status 0 "$WEIR" run copy.yaml b.edf --exclude B
 status 0 "$WEIR" run copy.yaml b.edf --channels A
 status 0 "$WEIR" run copy.yaml b.edf --raw
 status 0 "$WEIR" info b.edf
 said "channels   1: A"
-said "1 channels are left out here: offset 624: signal 1 (B): digital minimum and maximum are both 100"
+said "1 channels are left out: offset 624: signal 1 (B): digital minimum and maximum are both 100"
 
 # More annotations than are kept.
 list=$(i=0; while [ $i -lt 5 ]; do printf '+1\\024n\\024\\000'; i=$((i + 1)); done)
 # shellcheck disable=SC2046 # a list of words
 edf m.edf 300 -100 $(i=0; while [ $i -lt 300 ]; do printf '+%d\\024\\024\\000%s ' $i "$list"; i=$((i + 1)); done)
 status 0 "$WEIR" info m.edf
-said ", ... (the first 1024 are kept, 476 left out)"
+said ", ... (the first 1024 are stored, 476 left out)"

@@ -5,7 +5,7 @@ input=synthetic:channels=2,rate=1000,seconds=1,seed=1
 echo "[abs]" >c.yaml
 echo old >out.npy
 status 2 "$WEIR" run c.yaml "$input" -o out.npy
-grep -q "out.npy: is there already; --force replaces it" err
+grep -q "out.npy: already exists; use --force to overwrite" err
 [ "$(cat out.npy)" = old ]
 [ ! -e out.npy.part ]
 status 0 "$WEIR" run c.yaml "$input" -o out.npy --force

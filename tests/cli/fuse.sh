@@ -19,4 +19,4 @@ status 0 "$WEIR" plan "$SPIKE" "$input" --json
 [ "$(grep -c '"fused": true' out)" -ge 4 ]
 status 0 "$WEIR" plan "$SPIKE" "$input" --fuse off
 ! grep -q "fused" out
-refused 2 "'maybe' is neither on nor off" "$WEIR" plan "$SPIKE" "$input" --fuse maybe
+refused 2 "found 'maybe'; expected on or off" "$WEIR" plan "$SPIKE" "$input" --fuse maybe

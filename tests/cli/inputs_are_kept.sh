@@ -66,7 +66,7 @@ kept plot x.npy -o x.npy.json
 part="is the file of --message-lengths"
 kept run c.yaml x.npy --message-lengths lengths --report lengths
 kept run c.yaml x.npy --message-lengths lengths -o lengths --output-format csv
-part="give one another name"
+part="rename one of them"
 kept run c.yaml x.npy -o new.npy --report new.npy
 kept run c.yaml x.npy -o new.npy --report ../in/new.npy.json
 kept run c.yaml x.npy -o new.npy --report again/new.npy.part
@@ -108,8 +108,8 @@ ln -s mine old.npy
 status 0 "$WEIR" run c.yaml x.npy -o old.npy -q --force
 [ "$(cat mine)" = mine ] && [ ! -L old.npy ] || fail "a link at the output's name was followed"
 denied 2 "is a folder" "$WEIR" run c.yaml x.npy -o ../in --output-format npy
-denied 2 "needs a name" "$WEIR" run c.yaml x.npy -o "" --output-format npy
-denied 2 "needs a name" "$WEIR" run c.yaml x.npy --report ""
+denied 2 "is empty" "$WEIR" run c.yaml x.npy -o "" --output-format npy
+denied 2 "is empty" "$WEIR" run c.yaml x.npy --report ""
 denied 2 "is a folder" "$WEIR" run c.yaml x.npy -o ../in/ --output-format npy --force
 denied 7 "none/o.npy" "$WEIR" run c.yaml x.npy -o none/o.npy -q
 denied 7 "none/r.html" "$WEIR" run c.yaml x.npy --report none/r.html -q

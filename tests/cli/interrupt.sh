@@ -12,7 +12,7 @@ for signal in $signals; do
     interrupted $signal $signal.npy "$WEIR" run "$SPIKE" "$input" -o $signal.npy
     grep -q "^interrupted" out
     status 0 "$WEIR" info $signal.npy.part --json
-    grep -q 'stopped before its end, at' out
+    grep -q 'was interrupted at' out
     grep -q '"frames": [1-9]' out
 done
 

@@ -36,7 +36,7 @@ echo '[split: {a: [], b: [downsample: {factor: 2}]}, add]' >rates.yaml
 refused 3 "rates.yaml:1:48: add: its inputs have different rates: 1000 Hz and 500 Hz" \
     "$WEIR" run rates.yaml "$input" -o clean/out.npy
 echo '[split: {a: [], b: []}, add: {inputs: [a, c]}]' >names.yaml
-refused 3 "names.yaml:1:43: add: inputs: found 'c'; branches of the split before it are allowed: a, b" \
+refused 3 "names.yaml:1:43: add: inputs: found 'c'; expected branches of the preceding split: a, b" \
     "$WEIR" plan names.yaml "$input"
 echo '[split: {a: [], b: []}, difference: {inputs: [a, b, a]}]' >three.yaml
 refused 3 "three.yaml:1:25: difference: " "$WEIR" plan three.yaml "$input"

@@ -19,7 +19,7 @@ try() { # STATUS PART TEXT
     refused "$1" "$2" "$WEIR" run "$SPIKE" "$input" -o clean/out.npy --message-lengths bad.txt
 }
 try 2 "bad.txt: " ''
-try 2 "sum to 0" '0\n0\n'
+try 2 "all lengths are 0" '0\n0\n'
 try 2 "bad.txt:2: " '3\n-4\n'
 try 2 "bad.txt:1: " '3 4\n'
 try 2 "bad.txt:3: " '3\n4\n5.5\n'

@@ -8,14 +8,14 @@ cat out err >both
 ! grep -q " left" both
 grep -q "^total" err  # the plan before
 grep -q "^done: " out # the figures after
-for figure in frames plan held cache RSS segments; do
+for figure in frames plan allocated cache RSS segments; do
     grep -q "^  $figure " out || fail "no $figure in the summary"
 done
 status 0 "$WEIR" run "$SPIKE" "$input" --quiet
 [ ! -s out ] && [ ! -s err ] || fail "--quiet said something"
 if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then # a terminal: there it is
     TERM=xterm script -qec "'$WEIR' run '$SPIKE' '$input'" /dev/null >terminal </dev/null
-    grep -q "x real time  held" terminal || fail "no progress on a terminal"
+    grep -q "x real time  memory" terminal || fail "no progress on a terminal"
 else
     echo "not tried on a terminal: script(1) cannot make one here"
 fi

@@ -32,4 +32,4 @@ status 0 env WEIR_MEMORY_LIMIT=100K "$WEIR" plan "$SPIKE" "$input" # the file go
 status 0 env WEIR_MEMORY_LIMIT=100K "$WEIR" plan free.yaml "$input" --memory-limit none
 status 2 env WEIR_MEMORY_LIMIT=much "$WEIR" plan free.yaml "$input"
 status 0 "$WEIR" plan free.yaml "$input"
-grep -q "the plan itself is the limit" out
+grep -q "the plan is the limit" out

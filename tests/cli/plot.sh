@@ -25,7 +25,7 @@ LC_ALL=C "$WEIR" plot "$work/raw" --format raw --dtype i16 --channels-in-file 1 
 status=0
 "$WEIR" plot "$sample" -o "$work/a.svg" >/dev/null 2>"$work/error" || status=$?
 [ "$status" -eq 2 ]
-grep -q 'there already' "$work/error"
+grep -q 'already exists' "$work/error"
 "$WEIR" plot "$sample" -o "$work/a.svg" --force >/dev/null
 status=0
 "$WEIR" plot "$work/none.npy" >/dev/null 2>&1 || status=$?

@@ -46,13 +46,13 @@ s.2.csv" ] || fail "$(ls s.*)"
 ! cut -d, -f6 s.1.csv | grep -qx 1 && ! cut -d, -f6 s.2.csv | grep -qx 0 || fail "kinds"
 
 # Mistakes.
-refused 2 "a.csv: is there already; --force" "$WEIR" run c.yaml "$input" --records a.csv -q
+refused 2 "a.csv: already exists; use --force" "$WEIR" run c.yaml "$input" --records a.csv -q
 cp c.yaml chain.csv
 refused 2 "chain.csv: is the chain file" "$WEIR" run chain.csv "$input" --records chain.csv -q --force
 refused 2 "would be written for both" "$WEIR" run c.yaml "$input" --records clean/x.npy -o clean/x.npy -q
-refused 2 "neither NAME.csv nor NAME.npy" "$WEIR" run c.yaml "$input" --records clean/x.txt -q
+refused 2 "expected NAME.csv or NAME.npy" "$WEIR" run c.yaml "$input" --records clean/x.txt -q
 echo "[abs]" >abs.yaml
-refused 2 "no unit of the chain has records" "$WEIR" run abs.yaml "$input" --records clean/x.csv -q
+refused 2 "no unit of the chain writes records" "$WEIR" run abs.yaml "$input" --records clean/x.csv -q
 # A full disk: one line, exit 7, what is left is a part.
 got=0
 (

@@ -7,6 +7,6 @@ grep -q "o&lt;&amp;&gt;.npy" "$page" || fail "names are not escaped"
 ! grep -qE '(src|href)=|<script|@import|url\(' "$page" || fail "needs something from elsewhere"
 [ "$(grep -c '</svg>' "$page")" -eq 2 ]
 grep -q "butterworth" "$page"
-grep -q "held at its peak" "$page"
+grep -q "peak allocated" "$page"
 tail -n 1 "$page" | grep -q '</html>'
 refused 7 "none/r.html" "$WEIR" run "$SPIKE" "synthetic:channels=4,rate=30000,seconds=1,seed=1" --report none/r.html --quiet

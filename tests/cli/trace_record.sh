@@ -5,7 +5,7 @@ input=synthetic:channels=4,rate=30000,seconds=1,seed=1
 status 0 "$WEIR" trace record "$SPIKE" "$input" -o trace
 [ "$(head -c 13 trace)" = "weir-trace 1 " ] || fail "not a trace"
 grep -q "recorded .* in trace" out || fail "$(cat out)"
-refused 2 "is there already" "$WEIR" trace record "$SPIKE" "$input" -o trace
+refused 2 "already exists" "$WEIR" trace record "$SPIKE" "$input" -o trace
 status 0 "$WEIR" trace record "$SPIKE" "$input" -o trace --force --json
 grep -q '"trace": "trace"' out || fail "$(cat out)"
 cp trace first
@@ -21,7 +21,7 @@ status 0 "$WEIR" trace replay trace --cache-limit 64K --memory-limit none
 grep -q "cache_limit 64 KiB" out || fail "$(cat out)"
 status 0 "$WEIR" trace replay trace --memory-limit 8K # all but the smallest takes are refused
 grep -q " [1-9][0-9]* refused" out || fail "$(cat out)"
-refused 2 "-o FILE is needed" "$WEIR" trace record "$SPIKE" "$input"
+refused 2 "-o FILE is required" "$WEIR" trace record "$SPIKE" "$input"
 refused 7 "nowhere/t" "$WEIR" trace record "$SPIKE" "$input" -o nowhere/t
 refused 4 "is no trace" "$WEIR" trace replay "$SPIKE"
 refused 7 "missing" "$WEIR" trace replay missing
@@ -31,7 +31,7 @@ status 2 "$WEIR" trace
 status 0 "$WEIR" trace --help
 head -c -1 trace >cut # the number of events at the end
 status 0 "$WEIR" trace replay cut
-grep -q "cut short" err || fail "not said: $(cat err)"
+grep -q "is truncated" err || fail "not said: $(cat err)"
 
 # What an array library would allocate: each unit's output of each message. Here 3 messages of 40
 # frames and one of 30, 2 channels f32; one bin of 50 frames ends in each of the last three.
@@ -53,4 +53,4 @@ head -c 4000 /dev/zero >pipe.raw
 got=0
 cat pipe.raw | "$WEIR" trace record bins.yaml - --format raw --dtype i16 --channels-in-file 2 --rate 1000 --untiled \
     --message-frames 40 -o clean/t >out 2>err || got=$?
-[ $got -eq 2 ] && grep -q "number of frames is not known" err || fail "$got: $(cat err)"
+[ $got -eq 2 ] && grep -q "number of frames is unknown" err || fail "$got: $(cat err)"

@@ -10,7 +10,7 @@ awk 'BEGIN {
     }
 }' >turns.csv
 status 0 "$WEIR" trace tune turns.csv --policy fit --hit-rate 0.99
-grep -q "^cache_limit: 6291456 B (6 MiB) serves 0.9990; one byte less serves 0" out || fail "$(cat out)"
+grep -q "^cache_limit: 6291456 B (6 MiB) gives a hit rate of 0.9990; one byte less gives 0" out || fail "$(cat out)"
 grep -q "^ *6 MiB *6291456 *0.9990 *0.9990 *<" out || fail "$(cat out)"
 status 0 "$WEIR" trace tune turns.csv --policy fit --json
 grep -q '"limit_bytes": 6291456' out || fail "$(cat out)"
@@ -25,9 +25,9 @@ status 0 "$WEIR" trace replay turns.csv --policy fit --cache-limit auto
 grep -q "cache_limit 6 MiB (auto)" out || fail "$(cat out)"
 # Out of reach: 5, and that share of what can be hit.
 status 5 "$WEIR" trace tune turns.csv --policy fit --hit-rate 1
-grep -q "no limit serves 1 of the takes: without one it is 0.9990" out || fail "$(cat out)"
+grep -q "no limit reaches a hit rate of 1: without a limit it is 0.9990" out || fail "$(cat out)"
 grep -q "^cache_limit: 6291456 B" out || fail "$(cat out)"
-refused 2 "0 to 1 are allowed" "$WEIR" trace tune turns.csv --hit-rate 2
+refused 2 "expected 0 to 1" "$WEIR" trace tune turns.csv --hit-rate 2
 printf 'step,op,slot,bytes,active,cached\n' >empty.csv
 refused 4 "no takes" "$WEIR" trace tune empty.csv
 # The word in a chain file, as an option and in the environment; not for memory_limit.

@@ -18,8 +18,8 @@ refused 2 "--memory-limit" "$WEIR" run c.yaml "$input" --memory-limit -1
 refused 2 "--tile" "$WEIR" run c.yaml "$input" --tile some
 refused 2 "threads" "$WEIR" run c.yaml "$input" --threads 65
 refused 2 "--message-frames" "$WEIR" run c.yaml "$input" --message-frames 0
-refused 2 "exclude each other" "$WEIR" run c.yaml "$input" --message-frames 3 --message-lengths c.yaml
-refused 2 "or auto, is allowed" "$WEIR" run c.yaml "$input" --tile none -o clean/out.npy
+refused 2 "cannot be used together" "$WEIR" run c.yaml "$input" --message-frames 3 --message-lengths c.yaml
+refused 2 "or auto" "$WEIR" run c.yaml "$input" --tile none -o clean/out.npy
 refused 2 "-o - needs --output-format" "$WEIR" run c.yaml "$input" -o -
 refused 2 "standard output" "$WEIR" run c.yaml "$input" -o - --output-format raw --json
 refused 2 "standard input" "$WEIR" run - - --format raw
@@ -38,7 +38,7 @@ status 0 "$WEIR" --version
 grep -q "^weir [0-9]" out && grep -q "^  npy " out
 
 # The hint names an option that there is.
-refused 2 "state --output-format" "$WEIR" run "$SPIKE" synthetic:channels=1,rate=30000,seconds=1,seed=1 -o clean/o.mat
+refused 2 "or --output-format" "$WEIR" run "$SPIKE" synthetic:channels=1,rate=30000,seconds=1,seed=1 -o clean/o.mat
 
 # -h is help in every command and every command under a command.
 for command in run plan info units plot docs trace bench "trace record" "trace replay" "trace tune" "bench speed" "bench memory"; do

@@ -33,7 +33,7 @@ for field in '\324\377\377\077' '\000\000\000\000' '\377\377\377\377'; do
     head "$field"
     status 0 "$WEIR" info big.wav --json
     [ "$(number frames)" -eq $frames ] || fail "$field: $(number frames) frames instead of $frames"
-    grep -q "read to the file's end\|size wrapped" out || fail "$field: no notice: $(cat out)"
+    grep -q "up to the end of the file\|size wrapped" out || fail "$field: no notice: $(cat out)"
 done
 
 # To the end, and over 4 GiB, coarsely; from end to end with WEIR_TEST_LONG=1 (a minute).

@@ -39,7 +39,7 @@ for name in r.html p.svg t.trace; do # what somebody left under the part's name
     p.svg) set -- plot x.npy -o $name ;;
     t.trace) set -- trace record c.yaml "$signal" -o $name -q ;;
     esac
-    refused 2 "$name.part: is there already" "$WEIR" "$@"
+    refused 2 "$name.part: already exists" "$WEIR" "$@"
     [ "$(cat $name.part)" = rows ] || fail "$name.part was replaced"
     echo mine >mine
     ln -sf mine $name.part
@@ -49,7 +49,7 @@ done
 
 # Without -o nothing is written: said in the first line.
 status 0 "$WEIR" run c.yaml "$signal"
-head -n 1 err | grep -q "no -o OUTPUT: the result is computed and measured, not written" || fail "$(head -n 1 err)"
+head -n 1 err | grep -q "no -o OUTPUT: the result is computed, not written" || fail "$(head -n 1 err)"
 status 0 "$WEIR" run c.yaml "$signal" -o y.npy
 ! grep -q "no -o" err || fail "said with -o"
 
@@ -65,12 +65,12 @@ refused 2 "another run is writing it" "$WEIR" run c.yaml "$signal" -o k.npy --fo
 kill -s KILL $child
 wait $child || true
 cp k.npy.part killed
-refused 2 "was left by a run that did not end; rename it to keep it" "$WEIR" run c.yaml "$signal" -o k.npy
+refused 2 "was left by an interrupted run; rename it to keep it" "$WEIR" run c.yaml "$signal" -o k.npy
 cmp killed k.npy.part || fail "replaced"
 mv k.npy.part saved.npy
 refused 2 "k.npy.json.part: was left" "$WEIR" run c.yaml "$signal" -o k.npy
 mv k.npy.json.part saved.npy.json
 status 0 "$WEIR" run c.yaml "$signal" -o k.npy
 status 0 "$WEIR" info saved.npy
-grep -q "stopped before its end" out || fail "$(cat out)"
+grep -q "was interrupted at" out || fail "$(cat out)"
 status 0 "$WEIR" run c.yaml saved.npy -o done.npy

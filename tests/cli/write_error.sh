@@ -10,7 +10,7 @@ got=0
 ) >out 2>err || got=$?
 [ $got -eq 7 ] || fail "exit status $got: $(cat err)"
 [ "$(wc -l <err)" -eq 1 ] || fail "not one line: $(cat err)"
-grep -q "kept as far as it goes: out.npy.part" err || fail "does not name what is kept: $(cat err)"
+grep -q "kept, incomplete: out.npy.part" err || fail "does not name what is kept: $(cat err)"
 [ ! -e out.npy ] && [ -e out.npy.part ] || fail "$(ls)"
 status 0 "$WEIR" info out.npy.part --format npy --rate 30000 --json # and can be read
 grep -q '"frames": [1-9]' out

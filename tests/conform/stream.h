@@ -262,6 +262,10 @@ static inline void test_push(weir_chain *chain,
             .first_index = (int64_t)(at - from),
         };
         test_ok(weir_chain_push(chain, &message, test_collect, output));
+        if (memcmp(lent, signal->data + at * frame_bytes, frames * frame_bytes) != 0) {
+            print_error("S7: what was lent was written to\n");
+            fail();
+        }
         memset(lent, 0xA5, frames * frame_bytes); /* S7 */
         at += frames;
         if (at == from && most == 0) {

@@ -131,8 +131,8 @@ static void scale_rate(node *n, uint64_t over, uint64_t under)
 static int add_plain(graph *g, int parent)
 {
     static const char *const units[] = {
-        "common_reference", "butterworth", "pow",   "abs",  "log",  "linear",
-        "clip",             "scale",       "ewma",  "adaptive_standard_scaler",
+        "common_reference", "butterworth", "pow",   "abs",  "log",
+        "linear",           "clip",        "scale", "ewma", "adaptive_standard_scaler",
         "t_ahead",          "t_count",     "t_tail"};
     node *n = follow(g, parent, units[below(g, sizeof units / sizeof units[0])]);
     const char *unit = n->unit;
@@ -196,8 +196,8 @@ static int add_ratio(graph *g, int parent, uint64_t over, uint64_t under, bool w
     node *n;
     double rate = parent < 0 ? g->spec.rate_hz : rate_of(g, &g->nodes[parent]);
     static const uint64_t ways[] = {0, 1, 3};
-    uint64_t way = windows     ? 2
-                   : over == 1 ? ways[below(g, 3)]
+    uint64_t way = windows        ? 2
+                   : over == 1    ? ways[below(g, 3)]
                    : under > over ? 1 + 2 * below(g, 2)
                                   : 3;
     if (way == 0) {
@@ -262,8 +262,8 @@ static int join(graph *g, const int *parents, int inputs)
  * nodes' numbers interleave. */
 static int add_diamond(graph *g, int parent, int depth)
 {
-    static const uint64_t ratios[][2] = {{1, 1}, {1, 1}, {1, 1}, {1, 2}, {1, 3}, {1, 7},
-                                         {2, 5}, {3, 7}, {3, 1}, {4, 3}};
+    static const uint64_t ratios[][2] = {{1, 1}, {1, 1}, {1, 1}, {1, 2}, {1, 3},
+                                         {1, 7}, {2, 5}, {3, 7}, {3, 1}, {4, 3}};
     const uint64_t *ratio = ratios[below(g, sizeof ratios / sizeof ratios[0])];
     int inputs = chance(g, 75) ? 2 : 3;
     int ends[3] = {parent, parent, parent};
@@ -302,6 +302,11 @@ static int add_reference(graph *g, int parent)
         n->integer = false;
     }
     side = g->count - 1;
+    if (chance(g, 40)) { /* state without channels */
+        n = follow(g, side, "ewma");
+        set(n, "time_constant", "%.9g s", 9 / rate_of(g, n));
+        side = g->count - 1;
+    }
     int parents[2] = {add_plains(g, parent, 1), side};
     n = follow(g, parents[0], "difference");
     n->integer = false;
@@ -378,8 +383,9 @@ static void make_stream(graph *g)
     g->segment_count = chance(g, 60) ? 1 : 2 + (size_t)below(g, MOST_SEGMENTS - 1);
     for (size_t i = 0; i < g->segment_count; i++) {
         bool last = i + 1 == g->segment_count;
-        g->segments[i] = last ? all : chance(g, 20) ? 1 + (size_t)below(g, 5)
-                                                    : 1 + (size_t)below(g, all / 2);
+        g->segments[i] = last            ? all
+                         : chance(g, 20) ? 1 + (size_t)below(g, 5)
+                                         : 1 + (size_t)below(g, all / 2);
         all -= g->segments[i] < all ? g->segments[i] : all - 1;
     }
 }
@@ -438,7 +444,9 @@ static void print_graph(const graph *g)
             print_error(" %s=%s", n->names[k], n->texts[k]);
         }
         for (int k = 0; k < g->output_count; k++) {
-            print_error(g->outputs[k] == i ? " -> output %d" : "", k);
+            if (g->outputs[k] == i) {
+                print_error(" -> output %d", k);
+            }
         }
         print_error("\n");
     }
@@ -604,6 +612,28 @@ static void check_due(const drive *d, size_t segment, size_t frames)
                         (unsigned long long)due);
             fail();
         }
+    }
+}
+
+/* At a segment's end what looks ahead gives all that its counts allow. */
+static void check_ended(const drive *d, size_t segment)
+{
+    const weiri_plan *of = d->chain->plan;
+    uint64_t frames[2 * MOST_NODES + MOST_OUTPUTS];
+    assert_true(of->step_count <= (int)(sizeof frames / sizeof frames[0]));
+    for (int i = 0; i < of->step_count; i++) {
+        const weiri_step *step = &of->steps[i];
+        uint64_t least = UINT64_MAX;
+        for (int k = 0; k < step->inputs; k++) {
+            int parent = step->parents[k];
+            uint64_t some = parent < 0 ? d->g->segments[segment] : frames[parent];
+            some = some < step->skip[k] ? 0 : some - step->skip[k];
+            least = some < least ? some : least;
+        }
+        frames[i] = weiri_due_at(&step->unit.due, least, true);
+    }
+    for (int i = 0; i < d->g->output_count; i++) {
+        assert_int_equal(d->out.of_segment[i][segment], frames[of->exits[i].step]);
     }
 }
 
@@ -815,6 +845,9 @@ static outputs run(drive *d, test_random *refuses)
             finish(d);
         }
     }
+    for (size_t s = 0; s < d->g->segment_count; s++) {
+        check_ended(d, s);
+    }
     check_memory(d, calls);
     weir_chain_destroy(d->chain);
     free(d->lent);
@@ -833,8 +866,7 @@ typedef struct gapped {
 static weir_err gapped_read(weir_source *source, void *rows, size_t capacity, weir_message *ret)
 {
     gapped *self = (gapped *)(void *)source;
-    if (self->segment < self->g->segment_count &&
-        self->at == self->g->segments[self->segment]) {
+    if (self->segment < self->g->segment_count && self->at == self->g->segments[self->segment]) {
         self->before += self->at;
         self->segment++;
         self->at = 0;
@@ -889,7 +921,8 @@ static outputs pull(const graph *g, const test_signal *signal, uint64_t seed, we
 
 /* ---- damaged and foreign states ------------------------------------------------------------------ */
 
-static void check_blobs(const graph *g, const test_signal *signal, const outputs *whole, uint64_t seed)
+static void
+check_blobs(const graph *g, const test_signal *signal, const outputs *whole, uint64_t seed)
 {
     test_random random = {seed};
     way w = random_way(&random);
@@ -913,9 +946,8 @@ static void check_blobs(const graph *g, const test_signal *signal, const outputs
         weir_err err = weir_chain_restore(chain, copy, size);
         /* What follows the end of a text in the head means nothing. */
         assert_true(err == WEIR_E_USAGE || (err == WEIR_OK && at < 96));
-        assert_int_equal(
-            weir_chain_restore(chain, blob, (size_t)test_random_below(&random, size)),
-            WEIR_E_USAGE);
+        assert_int_equal(weir_chain_restore(chain, blob, (size_t)test_random_below(&random, size)),
+                         WEIR_E_USAGE);
         assert_true(strlen(weir_err_detail()) > 20);
     }
     /* Another input. */
@@ -971,7 +1003,8 @@ static void one_graph(const graph *g, weir_heap *heap, tally *count)
     for (size_t i = 0; g->spec.dtype != WEIR_I16 && i < frames * signal.columns; i += 331) {
         test_signal_set(&signal, i, i % 2 == 0 ? (double)NAN : (double)INFINITY);
     }
-    drive d = {.g = g, .signal = &signal, .way = &plain, .how = PUSH, .heap = heap, .random = random};
+    drive d = {
+        .g = g, .signal = &signal, .way = &plain, .how = PUSH, .heap = heap, .random = random};
     outputs whole = run(&d, NULL);
     for (int i = 0; i < 5; i++) {
         way w = random_way(&random);
@@ -1051,10 +1084,11 @@ static void random_graphs(void **state)
         print_graph(&g);
         one_graph(&g, heap, &count);
     }
-    print_message("%d graphs (%d others did not suit), %d joins, %d events, %d refusals, %d saves, %d "
-                  "pushed into rows, %d pulled, %d damaged\n",
-                  count.graphs, count.refused_by_plan, count.joins, count.events, count.refusals,
-                  count.saves, count.several, count.pulled, count.damaged);
+    print_message(
+        "%d graphs (%d others did not suit), %d joins, %d events, %d refusals, %d saves, %d "
+        "pushed into rows, %d pulled, %d damaged\n",
+        count.graphs, count.refused_by_plan, count.joins, count.events, count.refusals, count.saves,
+        count.several, count.pulled, count.damaged);
     assert_int_equal(weir_heap_counting_counts(heap).bytes, 0);
     weir_heap_destroy(heap);
 }
@@ -1105,11 +1139,7 @@ static void foreign_states(void **state)
         {.unit = "ewma", .second = "abs", .order = {0, 1}},
         {.unit = "ewma", .second = "abs", .order = {1, 0}},
         {.unit = "ewma", .second = "pow", .order = {0, 1}},
-        {.unit = "ewma",
-         .second = "abs",
-         .names = {"on_gap"},
-         .texts = {"reset"},
-         .order = {0, 1}},
+        {.unit = "ewma", .second = "abs", .names = {"on_gap"}, .texts = {"reset"}, .order = {0, 1}},
         {.unit = "linear", .second = "abs", .names = {"scale"}, .texts = {"2"}, .order = {0, 1}},
         {.unit = "linear", .second = "abs", .names = {"scale"}, .texts = {"3"}, .order = {0, 1}},
         {.unit = "butterworth",

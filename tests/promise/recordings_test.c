@@ -326,7 +326,7 @@ static void check_header_only(const char *name, json_t *entry)
     assert_string_equal(info->start_time, "2016-02-27T16:51:23.421Z");
     assert_int_equal(info->frames, 0);
     assert_int_equal(info->segment_count, 0);
-    assert_non_null(strstr(info->notices[0], "offset 8762: the data are cut short: 0 of 30300"));
+    assert_non_null(strstr(info->notices[0], "offset 8762: the data are truncated: 0 of 30300"));
     size_t i;
     json_t *signal;
     json_array_foreach(json_object_get(entry, "values"), i, signal)

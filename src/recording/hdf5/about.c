@@ -190,7 +190,8 @@ static weir_err take_table(weiri_reader *reader, hdf5_in *in)
     if (err == WEIR_OK && good && rows < frames && reader->listed_count > 0) {
         /* Killed between the headers of the two. */
         weiri_notice(&reader->notices,
-                     "/segments state %llu rows of %llu: the last one is taken as longer",
+                     "/segments state %llu rows, the dataset has %llu; the last segment is assumed "
+                     "to be longer",
                      (unsigned long long)rows, (unsigned long long)frames);
         reader->listed[reader->listed_count - 1].frames += frames - rows;
     } else if (err == WEIR_OK && (!good || rows != frames) && frames > 0) {
@@ -238,7 +239,7 @@ static weir_err rate_is_missing(const weiri_reader *reader, const double *times,
     double step = known ? steps[known / 2] : 0;
     rate = known ? 1 / step : 0;
     return weiri_fail(WEIR_E_USAGE,
-                      "%s: an HDF5 file without a rate; state it by --rate HZ (its timestamps are "
+                      "%s: the HDF5 file states no rate; use --rate HZ (its timestamps are "
                       "%.6g s apart: %.6g Hz?)",
                       reader->path, step, rate);
 }
@@ -250,7 +251,7 @@ static weir_err take_timestamps(weiri_reader *reader, hdf5_in *in)
     char path[WEIRI_HDF5_PATH];
     double rate = reader->options->rate_hz != 0 ? reader->options->rate_hz : reader->rate_hz;
     double tolerance = reader->options->gap_tolerance_s, start = NAN;
-    uint64_t frames = in->data.rows, first = 0, room = 0, done = 0;
+    uint64_t frames = in->data.rows, first = 0, room = 0, done = 0, none = 0;
     uint64_t count = weiri_hdf5_count(reader, in, beside(in, "timestamps", path), "");
     weiri_hdf5_answer head;
     weir_err err = WEIR_OK;
@@ -274,7 +275,9 @@ static weir_err take_timestamps(weiri_reader *reader, hdf5_in *in)
         for (uint64_t i = 0; err == WEIR_OK && i < head.count; i++) {
             uint64_t row = done + i;
             double expected = start + (double)(row - first) / rate;
-            if (!(fabs(times[i]) < MOST_TIME) || fabs(times[i] - expected) <= tolerance) {
+            bool is_time = fabs(times[i]) < MOST_TIME;
+            none += !is_time;
+            if (!is_time || fabs(times[i] - expected) <= tolerance) {
                 continue; /* none, or in time */
             }
             /* Of rows before the first that has one, the times follow from it. */
@@ -301,8 +304,15 @@ static weir_err take_timestamps(weiri_reader *reader, hdf5_in *in)
     }
     if (err == WEIR_OK && (done < frames || reader->listed_count == 0)) {
         reader->listed_count = 0;
-        weiri_notice(&reader->notices, "timestamps: not used: they are not all numbers");
+        weiri_notice(&reader->notices, "timestamps: not used: they are not %s",
+                     done < frames ? "all numbers" : "seconds within 285 years of 0");
         return WEIR_OK;
+    }
+    if (err == WEIR_OK && none > 0) {
+        weiri_notice(&reader->notices,
+                     "timestamps: %llu of %llu are not seconds within 285 years of 0; their frames "
+                     "are taken as in time",
+                     (unsigned long long)none, (unsigned long long)frames);
     }
     if (err == WEIR_OK) {
         weir_segment *last = &reader->listed[reader->listed_count - 1];
@@ -330,13 +340,19 @@ static weir_err take_segments(weiri_reader *reader, hdf5_in *in)
     if (err == WEIR_OK && reader->listed_count == 0) {
         err = take_timestamps(reader, in);
     }
-    if (err == WEIR_OK && reader->listed_count == 0 &&
-        weiri_hdf5_number(reader, in, beside(in, "starting_time", path), "", WEIR_TIME, &start_s) &&
-        fabs(start_s) < MOST_TIME) {
-        err = add_segment(reader, start_s, &room);
-        if (err == WEIR_OK) {
-            reader->listed[0].frames = in->data.rows;
-        }
+    if (err != WEIR_OK || reader->listed_count > 0 ||
+        !weiri_hdf5_number(reader, in, beside(in, "starting_time", path), "", WEIR_TIME,
+                           &start_s)) {
+        return err;
+    }
+    if (!(fabs(start_s) < MOST_TIME)) {
+        weiri_notice(&reader->notices, "starting_time: not used: %g s is not within 285 years of 0",
+                     start_s);
+        return WEIR_OK;
+    }
+    err = add_segment(reader, start_s, &room);
+    if (err == WEIR_OK) {
+        reader->listed[0].frames = in->data.rows;
     }
     return err;
 }

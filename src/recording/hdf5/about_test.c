@@ -163,6 +163,79 @@ static void starting_time(void **state)
     source->ops->close(source);
 }
 
+/* What cannot be a time or a factor is passed over and said: not 0 s or counts without a word. */
+static void no_numbers(void **state)
+{
+    (void)state;
+    static const double starts[] = {1e12, -1e12, NAN};
+    for (int i = 0; i < 3; i++) {
+        begin("n.h5");
+        hid_t data = signal(10, 1);
+        number(data, "conversion", i == 2 ? NAN : 2);
+        number(data, "rate", 250);
+        H5Dclose(data);
+        H5Dclose(numbers("starting_time", 0, NULL, &starts[i]));
+        end();
+        weir_source *source = opened("n.h5", 0);
+        assert_int_equal(source->ops->info(source)->segments[0].start_ns, 0);
+        assert_true(noticed(source, i == 2 ? "not used: /es/starting_time: found nan"
+                                           : "starting_time: not used"));
+        assert_true(noticed(source, "not used: conversion of /es/data: found nan") == (i == 2));
+        source->ops->close(source);
+    }
+}
+
+/* Times that are no seconds (ns of a clock) are not used; single ones that are none are counted. */
+static void odd_timestamps(void **state)
+{
+    (void)state;
+    const hsize_t many[1] = {10};
+    for (int all = 0; all < 2; all++) {
+        double times[10];
+        for (int i = 0; i < 10; i++) {
+            times[i] = all ? 1.6e18 + 4e6 * i : i == 4 ? NAN : i == 5 ? 1e12 : i / 250.0;
+        }
+        begin("o.h5");
+        H5Dclose(signal(10, 1));
+        H5Dclose(numbers("timestamps", 1, many, times));
+        end();
+        weir_source *source = opened("o.h5", 250);
+        assert_int_equal(source->ops->info(source)->segment_count, 1);
+        assert_true(noticed(source, all ? "timestamps: not used: they are not seconds within"
+                                        : "timestamps: 2 of 10 are not seconds within"));
+        source->ops->close(source);
+    }
+}
+
+/* NWB names its signals "data": what else has numbers is not asked about. Elsewhere it may be the signal. */
+static void nwb_has_one_signal(void **state)
+{
+    (void)state;
+    const hsize_t ten[1] = {10}, two[1] = {2};
+    const double times[10] = {0}, own[2] = {2, 8};
+    for (int nwb = 0; nwb < 2; nwb++) {
+        begin("w.nwb");
+        if (nwb) {
+            text(file, "nwb_version", "2.5.0");
+        }
+        H5Dclose(signal(10, 1));
+        H5Dclose(numbers("timestamps", 1, ten, times));
+        H5Dclose(numbers("channel_conversion", 1, two, own));
+        end();
+        weir_recording_options options = weir_recording_options_default();
+        weir_source *source = NULL;
+        options.rate_hz = 250;
+        if (nwb) {
+            assert_ok(weir_recording_open(own_path("w.nwb"), &options, &source));
+            assert_string_equal(source->ops->info(source)->variant, "/es/data");
+            source->ops->close(source);
+        } else {
+            assert_fails(weir_recording_open(own_path("w.nwb"), &options, &source), WEIR_E_USAGE,
+                         "contains 3 numeric datasets");
+        }
+    }
+}
+
 /* S4: a timestamp further than gap_tolerance from start + index / rate is a gap, nothing else is: neither one that
  * is late within it, nor times that fall back within it. --rate states the rate only. */
 static void timestamps(void **state)
@@ -289,7 +362,7 @@ static void matlab(void **state)
     snprintf((char *)bytes, sizeof bytes, "MATLAB 5.0 MAT-file, Platform: GLNXA64");
     assert_fails(weir_recording_open(write_file("old.mat", bytes, 1000), NULL, &source),
                  WEIR_E_USAGE,
-                 "a MATLAB file of version 5 to 7.2, which is not read; save it with -v7.3");
+                 "a MATLAB file of version 5 to 7.2 cannot be read; save it with -v7.3");
 }
 
 /* PATH:/NAME is split where PATH is a file, whatever the names hold. */
@@ -358,15 +431,12 @@ static void newer_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conversions),
-        cmocka_unit_test(scale_factors),
-        cmocka_unit_test(starting_time),
-        cmocka_unit_test(timestamps),
-        cmocka_unit_test(timestamps_that_do_not_fit),
-        cmocka_unit_test(rates),
-        cmocka_unit_test(matlab),
-        cmocka_unit_test(paths),
-        cmocka_unit_test(newer_files),
+        cmocka_unit_test(conversions),    cmocka_unit_test(scale_factors),
+        cmocka_unit_test(starting_time),  cmocka_unit_test(no_numbers),
+        cmocka_unit_test(odd_timestamps), cmocka_unit_test(nwb_has_one_signal),
+        cmocka_unit_test(timestamps),     cmocka_unit_test(timestamps_that_do_not_fit),
+        cmocka_unit_test(rates),          cmocka_unit_test(matlab),
+        cmocka_unit_test(paths),          cmocka_unit_test(newer_files),
     };
     return run_hdf5_tests("hdf5_about", tests);
 }

@@ -72,8 +72,8 @@ static weir_err find_program(const char *recording, char *path, size_t size)
                ? WEIR_OK
                : weiri_fail(WEIR_E_IO,
                             "%s: the program " PROGRAM
-                            ", which reads HDF5 files, is neither beside "
-                            "this program nor %s; state its path in WEIR_HDF5_READER",
+                            ", which reads HDF5 files, is neither in the folder of this program "
+                            "nor %s; state its path in WEIR_HDF5_READER",
                             recording, path);
 }
 
@@ -231,9 +231,10 @@ static weir_err died(weiri_hdf5_child *child)
     }
     if (status >= 0 && WIFSIGNALED(status)) {
         const char *name = sigdescr_np(WTERMSIG(status));
-        return ended(child, WEIR_E_RECORDING,
-                     "libhdf5 crashed on it (signal %d, %s); the file is probably damaged",
-                     WTERMSIG(status), name ? name : "unknown");
+        return ended(
+            child, WEIR_E_RECORDING,
+            "libhdf5 crashed while reading it (signal %d, %s); the file is probably damaged",
+            WTERMSIG(status), name ? name : "unknown");
     }
     return ended(child, WEIR_E_RECORDING, PROGRAM " ended unexpectedly (status %d)",
                  status >= 0 ? WEXITSTATUS(status) : status);
@@ -260,7 +261,7 @@ void weiri_hdf5_child_stop(weiri_hdf5_child *child, weir_err err)
 weir_err weiri_hdf5_child_nonsense(weiri_hdf5_child *child)
 {
     return ended(child, WEIR_E_RECORDING,
-                 PROGRAM " gave an answer that makes no sense; the file is probably damaged");
+                 PROGRAM " gave an invalid answer; the file is probably damaged");
 }
 
 void weiri_hdf5_child_ask(weiri_hdf5_child *child,
@@ -293,7 +294,7 @@ weir_err weiri_hdf5_child_take(weiri_hdf5_child *child, void *to, size_t bytes)
     }
     while (bytes > 0) {
         struct pollfd wait = {.fd = child->socket, .events = POLLIN};
-        if (signalled && poll(&wait, 1, GRACE_MS) == 0) {
+        if (signalled && poll(&wait, 1, GRACE_MS) <= 0) { /* nothing came, or a further signal */
             return ended(child, WEIR_E_INTERRUPTED, "interrupted while waiting for libhdf5");
         }
         ssize_t got = recv(child->socket, next, bytes, 0);

@@ -49,8 +49,8 @@ static weir_err choose(weiri_reader *reader, hdf5_in *in)
         strcat(list, all.names[i]);
     }
     return weiri_fail(WEIR_E_USAGE,
-                      "%s: contains %llu datasets of numbers%s%.400s%s; state one by "
-                      "--dataset /NAME, or PATH:/NAME",
+                      "%s: contains %llu numeric datasets%s%.400s%s; choose one with --dataset "
+                      "/NAME, or PATH:/NAME",
                       reader->path, (unsigned long long)all.found, all.found ? ": " : "", list,
                       all.found > WEIRI_HDF5_SHOWN ? ", ..." : "");
 }
@@ -89,7 +89,7 @@ static weir_err take_shape(weiri_reader *reader, hdf5_in *in)
 {
     const weiri_hdf5_described *data = &in->data;
     if (data->dims < 1 || data->dims > WEIR_MAX_DIMS) {
-        return weiri_fail(WEIR_E_USAGE, "%s: %s: has %u dimensions; 1 to %d are read", reader->path,
+        return weiri_fail(WEIR_E_USAGE, "%s: %s: has %u dimensions; expected 1 to %d", reader->path,
                           reader->dataset, data->dims, WEIR_MAX_DIMS);
     }
     uint64_t columns = 1, all = 0;
@@ -100,7 +100,7 @@ static weir_err take_shape(weiri_reader *reader, hdf5_in *in)
     if (!fits || columns == 0 || columns > WEIRI_MAX_CHANNELS ||
         !weiri_mul(columns * 16, data->shape[0], &all) || all > INT64_MAX ||
         data->rows > data->shape[0] || data->memory_bytes > INT64_MAX) {
-        return weiri_malformed(reader, 0, "%.80s: %llu x %llu values: a frame holds 1 to %u%s",
+        return weiri_malformed(reader, 0, "%.80s: %llu x %llu values: a frame can have 1 to %u%s",
                                reader->dataset, (unsigned long long)data->shape[0],
                                (unsigned long long)columns, WEIRI_MAX_CHANNELS,
                                columns > data->shape[0] ? " (frames are the first dimension)" : "");
@@ -115,12 +115,12 @@ static weir_err take_shape(weiri_reader *reader, hdf5_in *in)
     }
     if (data->file_bytes > reader->input.size) {
         weiri_notice(&reader->notices,
-                     "cut short: the file states %llu bytes, %llu are there; %llu of %llu frames "
-                     "are whole",
+                     "truncated: the file states %llu bytes, %llu are present; %llu of %llu frames "
+                     "are complete",
                      (unsigned long long)data->file_bytes, (unsigned long long)reader->input.size,
                      (unsigned long long)data->rows, (unsigned long long)data->shape[0]);
     } else if (data->rows < data->shape[0]) {
-        weiri_notice(&reader->notices, "%llu of %llu frames were written; the rest is not there",
+        weiri_notice(&reader->notices, "%llu of %llu frames were written; the rest is missing",
                      (unsigned long long)data->rows, (unsigned long long)data->shape[0]);
     }
     return WEIR_OK;
@@ -189,15 +189,15 @@ static weir_err hdf5_open(weiri_reader *reader)
     unsigned char first[20] = {0};
     size_t got = 0;
     if (reader->input.pipe) {
-        return weiri_fail(WEIR_E_USAGE,
-                          "%s: an HDF5 file is read here and there, which a pipe cannot",
-                          reader->input.name);
+        return weiri_fail(
+            WEIR_E_USAGE,
+            "%s: an HDF5 file cannot be read from a pipe, as reading needs random access",
+            reader->input.name);
     }
     weir_err err = weiri_input_read(&reader->input, 0, first, sizeof first - 1, 1, &got);
     if (err == WEIR_OK && memcmp(first, "MATLAB 5.0 MAT-file", 19) == 0) {
         err = weiri_fail(WEIR_E_USAGE,
-                         "%s: a MATLAB file of version 5 to 7.2, which is not read; save it with "
-                         "-v7.3",
+                         "%s: a MATLAB file of version 5 to 7.2 cannot be read; save it with -v7.3",
                          reader->path);
     }
     hdf5_in *in = NULL;
@@ -338,7 +338,7 @@ const weiri_format_ops weiri_format_hdf5 = {
              .reads = true,
              .writes = true,
 #else
-             .summary = "HDF5; not in this build (WEIR_HDF5)",
+             .summary = "HDF5; not included in this build (WEIR_HDF5)",
 #endif
              .extensions = ".h5 .hdf5 .nwb"},
     .kin =

@@ -119,7 +119,7 @@ static void layouts(void **state)
     options.dataset = NULL;
     options.cache = cache;
     assert_fails(weir_recording_open(own_path("t.h5"), &options, &source), WEIR_E_LIMIT,
-                 "memory of its library");
+                 "memory for its library");
     weir_cache_destroy(cache);
 }
 
@@ -277,7 +277,7 @@ static void filter_that_is_not_there(void **state)
     assert_ok(weir_recording_open(own_path("f.h5"), &options, &source));
     assert_fails(
         read_source(source, 64, 0, &all), WEIR_E_RECORDING,
-        "frames 0 to 49 cannot be read: packed by filter 300, which libhdf5 does not find");
+        "frames 0 to 49 cannot be read: compressed with filter 300, which libhdf5 does not find");
     source->ops->close(source);
     recorded_free(&all);
 }

@@ -79,6 +79,8 @@ bool weiri_hdf5_number(weiri_reader *reader,
         return false;
     }
     if (!isfinite(number)) {
+        weiri_notice(&reader->notices, "not used: %.60s%s%.60s: found %g, expected a finite number",
+                     name, *name ? " of " : "", place, number);
         return false;
     }
     *ret_number = number;

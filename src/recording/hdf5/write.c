@@ -50,8 +50,8 @@ static void choose_chunk(const weir_spec *spec, hsize_t chunk[WEIR_MAX_DIMS])
 weir_err weiri_hdf5_holds(const weir_spec *spec, bool to_pipe)
 {
     (void)spec;
-    return to_pipe ? weiri_fail(WEIR_E_USAGE, "hdf5 is written here and there in its file, which a "
-                                              "pipe cannot; --format raw can be piped")
+    return to_pipe ? weiri_fail(WEIR_E_USAGE, "hdf5 cannot be written to a pipe, as writing needs "
+                                              "random access; use --format raw")
                    : WEIR_OK;
 }
 
@@ -326,7 +326,7 @@ static weir_err begin(weiri_writer *writer, const weir_source_info *source, cons
     out->open = err == WEIR_OK;
     if (err == WEIR_OK && !(make_datasets(out, &writer->spec) &&
                             put_what_is_known(out, &writer->spec, source, chain))) {
-        err = weiri_hdf5_fail(&out->h, WEIR_E_IO, "its datasets cannot be made");
+        err = weiri_hdf5_fail(&out->h, WEIR_E_IO, "its datasets cannot be created");
     }
     if (err == WEIR_OK) {
         err = weiri_hdf5_reserve(&out->h, FLUSH_BYTES);
@@ -552,7 +552,7 @@ static weir_err reopen(weiri_writer *writer)
     out->open = err == WEIR_OK;
     if (err == WEIR_OK &&
         (out->h.end != writer->put_bytes || !open_datasets(out, &writer->spec, writer->rows))) {
-        err = weiri_hdf5_fail(&out->h, WEIR_E_IO, "is not as it was");
+        err = weiri_hdf5_fail(&out->h, WEIR_E_IO, "has changed");
     }
     weiri_hdf5_leave(&out->h);
     return err;

@@ -30,7 +30,9 @@
 #endif
 
 static weiri_hdf5 h = {.reading = true, .file = H5I_INVALID_HID};
+#ifndef SANITIZED
 static unsigned long long granted; /* bytes of private memory */
+#endif
 
 static void send_all(const void *from, size_t bytes)
 {
@@ -164,7 +166,7 @@ static weir_err check_signature(void)
             return WEIR_OK;
         }
     }
-    return weiri_fail(WEIR_E_RECORDING, "%s: no HDF5 file: its signature is not there", h.name);
+    return weiri_fail(WEIR_E_RECORDING, "%s: not an HDF5 file: its signature is missing", h.name);
 }
 
 static void take_text(char *to, uint32_t bytes)
@@ -193,8 +195,7 @@ int main(int count, char **words)
     socklen_t bytes = sizeof type;
     if (count != 2 || getsockopt(SOCKET, SOL_SOCKET, SO_TYPE, &type, &bytes) != 0 ||
         fstat(STDIN_FILENO, &status) != 0) {
-        fprintf(stderr,
-                "weir-hdf5 is started by weir to read an HDF5 file; it is of no other use\n");
+        fprintf(stderr, "weir-hdf5 is started by weir to read an HDF5 file; it has no other use\n");
         return 2;
     }
     set_limits();

@@ -58,6 +58,7 @@ weir_err open_object(weiri_hdf5 *h, const char *place, hid_t *ret_object)
 typedef struct search {
     weiri_hdf5 *h;
     weiri_hdf5_listed listed;
+    bool is_nwb;
     uint64_t objects;
     weir_err err;
 } search;
@@ -83,6 +84,14 @@ static bool is_signal(hid_t data)
     return is;
 }
 
+/* In NWB files the signals are named "data"; what else holds numbers (timestamps, channel_conversion, columns of the
+ * table of electrodes) is about them. */
+static bool may_be_signal(const search *all, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return !all->is_nwb || strcmp(slash != NULL ? slash + 1 : name, "data") == 0;
+}
+
 static herr_t visit(hid_t file, const char *name, const H5O_info_t *info, void *user)
 {
     search *all = user;
@@ -101,7 +110,7 @@ static herr_t visit(hid_t file, const char *name, const H5O_info_t *info, void *
                        all->h->name, (unsigned long long)info->addr, name, MOST_NESTED);
         return -1;
     }
-    if (info->type != H5O_TYPE_DATASET) {
+    if (info->type != H5O_TYPE_DATASET || !may_be_signal(all, name)) {
         return 0;
     }
     hid_t data = H5Dopen2(file, name, H5P_DEFAULT);
@@ -130,6 +139,7 @@ weir_err answer_list(weiri_hdf5 *h)
 {
     search all = {.h = h};
     all.listed.is_weirs = H5Aexists(h->file, "weir") > 0;
+    all.is_nwb = H5Aexists(h->file, "nwb_version") > 0;
     if (!all.listed.is_weirs &&
         H5Ovisit2(h->file, H5_INDEX_NAME, H5_ITER_NATIVE, visit, &all, H5O_INFO_BASIC) < 0 &&
         all.listed.found == 0) {

@@ -19,8 +19,8 @@
 static weir_err elsewhere(const weiri_hdf5 *h, const char *name, const char *how)
 {
     return weiri_fail(WEIR_E_USAGE,
-                      "%s: %s: its samples are in other files (%s), which are not read", h->name,
-                      name, how);
+                      "%s: %s: its samples are in other files (%s), which is not supported",
+                      h->name, name, how);
 }
 
 /* ---- layout ---------------------------------------------------------------------------------------------------- */
@@ -174,7 +174,7 @@ static weir_err open_dataset(weiri_hdf5 *h, const char *place, opened *in)
         H5Oclose(in->data);
         in->data = H5I_INVALID_HID;
         err =
-            weiri_fail(WEIR_E_USAGE, "%s: %s: is no dataset but a group or a type", h->name, place);
+            weiri_fail(WEIR_E_USAGE, "%s: %s: is a group or a type, not a dataset", h->name, place);
     }
     return err;
 }
@@ -343,8 +343,8 @@ static weir_err not_read(weiri_hdf5 *h, const opened *in, uint64_t first, uint64
     int filter = h->past_end ? 0 : missing_filter(in);
     if (filter) {
         err = weiri_fail(WEIR_E_RECORDING,
-                         "%s: %s: packed by filter %d, which libhdf5 does not find here "
-                         "(HDF5_PLUGIN_PATH names folders of filters)",
+                         "%s: %s: compressed with filter %d, which libhdf5 does not find "
+                         "(HDF5_PLUGIN_PATH lists folders of filters)",
                          h->name, what, filter);
     }
     return err;
@@ -399,7 +399,7 @@ weir_err answer_rows(weiri_hdf5 *h, const weiri_hdf5_question *ask, opened *in)
                                         H5T_NATIVE_DOUBLE};
     static unsigned char convert[CONVERT_BYTES], behind[CONVERT_BYTES]; /* of compounds, both */
     if (in->data < 0 || ask->coding >= WEIRI_CODINGS || ask->block_rows == 0) {
-        return weiri_fail(WEIR_E_INTERNAL, "%s: rows of no dataset, or in no coding", h->name);
+        return weiri_fail(WEIR_E_INTERNAL, "%s: rows without a dataset or an encoding", h->name);
     }
     grant(WEIRI_HDF5_DATA + ask->memory_bytes);
     weir_err err = open_with_cache(h, in);
