@@ -93,10 +93,10 @@ static void tables_are_checked(void **state)
     assert_ok(weir_heap_check(&heap));
     ops.copy_out = NULL;
     assert_fails(weir_heap_check(&heap), WEIR_E_USAGE,
-                 "slot copy_out is not there though WEIR_HEAP_DEVICE is set");
+                 "function copy_out is missing though WEIR_HEAP_DEVICE is set");
     ops = *device_heap()->ops;
     ops.ops_size = offsetof(weir_heap_ops, copy_in); /* of a program that knew none of it */
-    assert_fails(weir_heap_check(&heap), WEIR_E_USAGE, "slot copy_in is not there");
+    assert_fails(weir_heap_check(&heap), WEIR_E_USAGE, "function copy_in is missing");
     ops = *device_heap()->ops;
     ops.flags = WEIR_HEAP_PAGES;
     assert_fails(weir_heap_check(&heap), WEIR_E_USAGE, "though WEIR_HEAP_DEVICE is not set");

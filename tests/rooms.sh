@@ -1,4 +1,4 @@
-# A room includes only rooms above it (doc/design.md); cli and bench/command include include/weir alone.
+# A module includes only modules below it (doc/design.md); cli and bench/command include include/weir alone.
 set -eu
 cd "$SOURCE"
 rooms="base heap cache trace array kernel dsp scan unit chain"

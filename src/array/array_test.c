@@ -100,7 +100,7 @@ static void what_is_refused(void **state)
     refused(bad, "dims[2].size");
     bad.dims[2].size = 2;
     bad.dims[2].name = "ch";
-    refused(bad, "second axis 'ch'");
+    refused(bad, "duplicate axis 'ch'");
     bad.dims[2].name = NULL;
     refused(bad, "name and unit");
     bad = good;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * spec.c: what stays the same for every message of a stream: dimensions, sizes, rate. Sums are checked
- * here once (weir_spec_check), so that who computes with a checked spec need not.
+ * spec.c: description of a stream: dimensions, sizes, rate. Products are checked for
+ * overflow here once (weir_spec_check), so that code using a checked spec need not.
  */
 #include <math.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 
 #include "base/base.h"
 
-/* Ranges that leave room: columns * bytes * capacity must be able to fit 63 bits, and a wild header must
- * not be believed. 2^32 values a frame are 16 GiB of f32 each frame. */
+/* Limits: columns * bytes * capacity must fit 63 bits, and absurd headers are rejected. 2^32 values per
+ * frame are 16 GiB of f32. */
 #define COLUMNS_MAX (UINT64_C(1) << 32)
 #define RATE_MAX    1e12
 
@@ -66,11 +66,11 @@ static weir_err check_axis(const weir_spec *spec, uint32_t number)
 {
     const weir_axis *axis = &spec->dims[number];
     if (axis->name == NULL || axis->name[0] == '\0' || axis->unit == NULL) {
-        return weiri_fail(WEIR_E_USAGE, "dims[%u]: name and unit are wanted", number);
+        return weiri_fail(WEIR_E_USAGE, "dims[%u]: name and unit are required", number);
     }
     for (uint32_t i = 0; i < number; i++) {
         if (strcmp(spec->dims[i].name, axis->name) == 0) {
-            return weiri_fail(WEIR_E_USAGE, "dims[%u]: a second axis '%s'", number, axis->name);
+            return weiri_fail(WEIR_E_USAGE, "dims[%u]: duplicate axis '%s'", number, axis->name);
         }
     }
     if (!isfinite(axis->start) || !isfinite(axis->step)) {
@@ -81,7 +81,7 @@ static weir_err check_axis(const weir_spec *spec, uint32_t number)
     }
     for (uint64_t i = 0; number > 0 && axis->labels != NULL && i < axis->size; i++) {
         if (axis->labels[i] == NULL) {
-            return weiri_fail(WEIR_E_USAGE, "axis %s: label %llu is not there", axis->name,
+            return weiri_fail(WEIR_E_USAGE, "axis %s: label %llu is missing", axis->name,
                               (unsigned long long)i);
         }
     }
@@ -94,7 +94,7 @@ weir_err weir_spec_check(const weir_spec *spec)
         return weiri_fail(WEIR_E_USAGE, "no spec");
     }
     if (weir_dtype_bytes(spec->dtype) == 0) {
-        return weiri_fail(WEIR_E_USAGE, "dtype: %d is not one", (int)spec->dtype);
+        return weiri_fail(WEIR_E_USAGE, "dtype: %d is not a dtype", (int)spec->dtype);
     }
     if (spec->dim_count < 1 || spec->dim_count > WEIR_MAX_DIMS) {
         return weiri_fail(WEIR_E_USAGE, "dim_count: %u is out of range; 1 to %d", spec->dim_count,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * ahead.h: memory that will be read soon, and that a kernel may fetch into the cache while it computes. Who
- * knows what comes sets it; who has time takes some lines of it; nobody has to. Any thread.
+ * ahead.h: memory that will be read soon, and that a kernel may fetch into the cache while it computes. The
+ * engine sets it; kernels take some lines of it when they have time. Optional. Any thread.
  */
 #ifndef WEIRI_AHEAD_H
 #define WEIRI_AHEAD_H
@@ -17,14 +17,14 @@ typedef struct weiri_ahead {
     uintptr_t end;
 } weiri_ahead;
 
-/* All of `bytes` from `from` on. While nobody takes. */
+/* Sets the memory, `bytes` from `from` on. Not while another thread takes lines. */
 static inline void weiri_ahead_set(weiri_ahead *ahead, const void *from, size_t bytes)
 {
     atomic_store_explicit(&ahead->next, (uintptr_t)from, memory_order_relaxed);
     ahead->end = (uintptr_t)from + bytes;
 }
 
-/* So many lines side by side for the caller to fetch; NULL where not so many are left, or ahead is NULL. */
+/* Takes `lines` adjacent cache lines for the caller to prefetch; NULL if fewer are left, or ahead is NULL. */
 static inline const void *weiri_ahead_take(weiri_ahead *ahead, size_t lines)
 {
     uintptr_t bytes = lines * WEIRI_LINE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * base.h: internals that every room uses: failing with a detail line, notices, reading settings by
+ * base.h: internals used by every module: failing with a detail line, notices, reading settings by
  * their table, small text helpers. Nothing here allocates.
  */
 #ifndef WEIRI_BASE_H
@@ -28,7 +28,7 @@ weir_err weiri_null(const char *call);
 /* Puts text before the detail line that is there ("chain.yaml:4:7: "), and returns err. */
 weir_err weiri_fail_prefix(weir_err err, const char *format, ...) WEIRI_PRINTF(2, 3);
 
-/* How often this thread has failed so far: says whether a call has left a detail of its own. */
+/* How often this thread has failed so far: tells whether a call has set a detail. */
 uint64_t weiri_fail_count(void);
 
 /* The rule of structs that start with their size (weir/base.h), for one kind of struct. */
@@ -54,7 +54,7 @@ weir_err weiri_sized_write(const weiri_sized *rule, const void *filled, void *re
 /* As vsnprintf in the C locale, into one line: control characters become '?'. */
 void weiri_format(char *text, size_t size, const char *format, va_list args) WEIRI_PRINTF(3, 0);
 
-/* Hands one line to the log callback. */
+/* Passes one line to the log callback. */
 void weiri_log(const char *format, ...) WEIRI_PRINTF(1, 2);
 
 /* A capped list of notices (M6: nothing grows with the recording). */
@@ -68,7 +68,7 @@ typedef struct weiri_notices {
 } weiri_notices;
 void weiri_notice(weiri_notices *notices, const char *format, ...) WEIRI_PRINTF(2, 3);
 
-/* Reads a finite number at text (point in any locale, no leading blanks) and says where it ended;
+/* Reads a finite number at text (point in any locale, no leading blanks) and returns where it ended;
  * false: none there. */
 bool weiri_number_read(const char *text, const char **ret_end, double *ret_number);
 
@@ -86,18 +86,18 @@ size_t weiri_round_up(size_t bytes, size_t step);
 /* a * b, or false on overflow. */
 bool weiri_mul(uint64_t a, uint64_t b, uint64_t *ret_product);
 
-/* Memory that settings with lists and texts are copied into; the caller gives how. */
+/* Memory that settings with lists and texts are copied into; the caller provides the function. */
 typedef struct weiri_memory {
     void *(*get)(void *user, size_t bytes); /* zeroed, aligned to 16 B, or NULL */
     void *user;
 } weiri_memory;
 
-/* Fills a settings struct by its table from count values: presets first, then the values. Copies
- * texts, lists and values of type ANY. `marks` (as many as table rows, or NULL) receives where each
- * setting stands. `also` (may be NULL) is a setting that the caller reads itself, for the list of those that are
- * allowed. WEIR_E_CHAIN: unknown, repeated or missing setting, wrong type, unit or range; the
- * detail starts with the setting's name ("cutoff: ..."), and *ret_wrong (may be NULL) is the value
- * that is to blame, or NULL. WEIR_E_NOMEM. Settings of type IGNORED that were given are named in
+/* Fills a settings struct by its table from count values: defaults first, then the values. Copies
+ * texts, lists and values of type ANY. `marks` (as many as table rows, or NULL) receives the place
+ * of each setting. `also` (may be NULL) is a setting that the caller reads itself, for the list of allowed
+ * ones. WEIR_E_CHAIN: unknown, repeated or missing setting, wrong type, unit or range; the
+ * detail starts with the setting's name ("cutoff: ..."), and *ret_wrong (may be NULL) is the wrong
+ * value, or NULL. WEIR_E_NOMEM. Settings of type IGNORED that were given are named in
  * notices (may be NULL). */
 weir_err weiri_settings_read(const weir_setting *table,
                              const char *also,

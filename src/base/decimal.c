@@ -27,7 +27,7 @@ static uint64_t fit(wide value)
     return value > UINT64_MAX ? UINT64_MAX : (uint64_t)value;
 }
 
-/* ---- what a double stands for ---------------------------------------------------------------- */
+/* ---- meaning of a double -------------------------------------------------------------------- */
 
 /* Its shortest decimal; false: too many places for 64 bits. */
 static bool as_decimal(double number, weiri_fraction *ret)

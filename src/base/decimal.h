@@ -3,8 +3,8 @@
  * decimal.h: durations and rates as the decimals that people write, and exact arithmetic on them: 9 ms
  * at 25 kHz is 225 frames, which 0.009 * 25000 in binary floating point is not.
  *
- * What a double stands for: the simplest fraction that rounds to it, where that is too simple to be there by
- * chance: 0.0333 is 333/10000, and the double 0.3333333333333333, which some division has left, is 1/3; so
+ * The meaning of a double: the simplest fraction that rounds to it, if that is too simple to be a
+ * coincidence: 0.0333 is 333/10000, and the double 0.3333333333333333, the result of some division, is 1/3; so
  * is 9.090909090909092 100/11. Else its shortest decimal, with all its digits.
  *
  * All of this is for numbers >= 0 and for planning: it is not fast. Any thread; nothing fails.
@@ -19,11 +19,11 @@ typedef struct weiri_fraction {
     uint64_t over, under;
 } weiri_fraction;
 
-/* What a number stands for. 0 for a negative one, NAN and one below 2^-63; UINT64_MAX / 1 from 2^64 on. */
+/* The fraction that a number means. 0 for a negative one, NAN and one below 2^-63; UINT64_MAX / 1 from 2^64 on. */
 weiri_fraction weiri_fraction_of(double number);
 
 /* duration x rate in frames: the length of bins. Exact where it fits 64 bits over 64 (19 decimal
- * places of both together), else what the product in binary stands for. */
+ * places of both together), else the meaning of the product in binary. */
 weiri_fraction weiri_frames_exact(double duration_s, double rate_hz);
 
 /* floor(duration x rate), and the same rounded up; UINT64_MAX where it is more. Always exact. */

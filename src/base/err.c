@@ -55,7 +55,7 @@ uint64_t weiri_fail_count(void)
 }
 
 /* What comes from a file may hold anything; the detail stays one line that a terminal can show. A
- * sequence of UTF-8 that was cut at the end is dropped whole. */
+ * sequence of UTF-8 truncated at the end is removed completely. */
 static void one_line(char *text, bool cut)
 {
     size_t length = strlen(text);
@@ -93,7 +93,7 @@ void weiri_format(char *text, size_t size, const char *format, va_list args)
 
 weir_err weiri_fail(weir_err err, const char *format, ...)
 {
-    char text[WEIRI_DETAIL_BYTES]; /* apart: the arguments may lie in detail */
+    char text[WEIRI_DETAIL_BYTES]; /* separate: the arguments may be in detail */
     va_list args;
     va_start(args, format);
     weiri_format(text, sizeof text, format, args);

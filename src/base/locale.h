@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * locale.h: the C locale, so that what weir reads and writes has a point whatever the program has set.
- * Of this room only.
+ * For this module only.
  */
 #ifndef WEIRI_LOCALE_H
 #define WEIRI_LOCALE_H

@@ -36,7 +36,7 @@ static const char *skip_digits(const char *text)
     return text;
 }
 
-/* The end of [+-] digits [. digits] [e [+-] digits], with a digit before or behind the point; NULL
+/* The end of [+-] digits [. digits] [e [+-] digits], with a digit before or after the point; NULL
  * where there is no such thing. */
 static const char *number_end(const char *text)
 {

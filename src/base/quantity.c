@@ -58,15 +58,15 @@ static const char *kind_name(weir_quantity kind)
     case WEIR_BYTES:
         return "a number of bytes";
     case WEIR_AMPLITUDE:
-        return "a plain number, in the stream's own unit,";
+        return "a plain number in the physical unit of the stream";
     }
     return "a number";
 }
 
-/* "a time is wanted: ns us ms s min h" */
+/* "expected a time: ns us ms s min h" */
 static void wanted(weir_quantity kind, char *text, size_t size)
 {
-    int used = snprintf(text, size, "%s is wanted", kind_name(kind));
+    int used = snprintf(text, size, "expected %s", kind_name(kind));
     const char *before = ": ";
     for (size_t i = 0; i < UNIT_COUNT; i++) {
         if (units[i].kind == kind && !units[i].alias && used > 0 && (size_t)used < size) {
@@ -118,8 +118,8 @@ static weir_err split(const char *text,
     }
     if (unit == NULL && length > 0) {
         int shown = length < SHOWN ? (int)length : SHOWN;
-        return weiri_fail(WEIR_E_USAGE, "'%.*s': '%.*s' is not a unit that fits; %s", SHOWN, text,
-                          shown, end, want);
+        return weiri_fail(WEIR_E_USAGE, "'%.*s': unknown unit '%.*s'; %s", SHOWN, text, shown, end,
+                          want);
     }
     *ret_number = number;
     *ret_unit = unit;
@@ -163,7 +163,7 @@ static bool whole_bytes(const char *digits, uint64_t times, uint64_t *ret_bytes)
     return weiri_mul(bytes, times, ret_bytes) && *ret_bytes <= (uint64_t)INT64_MAX;
 }
 
-/* With a unit a fraction is cut off, since such a number is a limit and must not be exceeded ("1.1 GiB"
+/* With a unit a fraction is dropped, since such a number is a limit and must not be exceeded ("1.1 GiB"
  * is 1181116006 B); without one it is a mistake. */
 weir_err weir_bytes_parse(const char *text, uint64_t *ret_bytes)
 {

@@ -2,7 +2,7 @@
  *
  * settings.c: fills a settings struct by its table. Presets are texts as a file would hold them and go
  * through the same code as given values, so that a preset cannot mean what a user could not write.
- * Does not know of units, files or chains: who calls puts place and name before the detail line.
+ * Independent of units, files and chains: callers put place and name in front of the detail line.
  */
 #include <math.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static weir_err wrong_type(reader *r, const weir_value *value, const char *wante
 {
     char found[96];
     r->wrong = value;
-    return weiri_fail(WEIR_E_CHAIN, "%s: %s is wanted, %s was found", r->row->name, wanted,
+    return weiri_fail(WEIR_E_CHAIN, "%s: expected %s, found %s", r->row->name, wanted,
                       found_text(value, found, sizeof found));
 }
 
@@ -230,7 +230,7 @@ static weir_err read_choice(reader *r, const weir_value *value, int *ret_choice)
         count++;
     }
     char what[80];
-    snprintf(what, sizeof what, "'%.40s' is not a name that fits", value->text);
+    snprintf(what, sizeof what, "'%.40s' is not an allowed name", value->text);
     r->wrong = value;
     return fail_names(r->row->name, dot != NULL ? dot + 1 : value->text, what, names, count);
 }
@@ -291,19 +291,19 @@ static weir_err read_choices(reader *r, const weir_value *value, weir_list *ret_
 static weir_err read_matrix(reader *r, const weir_value *value, weir_matrix *ret_matrix)
 {
     if (value->type != WEIR_VALUE_LIST) {
-        return wrong_type(r, value, "a list of rows, each a list of numbers,");
+        return wrong_type(r, value, "a list of rows, each a list of numbers");
     }
     size_t rows = value->count;
     size_t columns = 0;
     for (size_t i = 0; i < rows; i++) {
         const weir_value *row = &value->items[i];
         if (row->type != WEIR_VALUE_LIST) {
-            return wrong_type(r, row, "a row, which is a list of numbers,");
+            return wrong_type(r, row, "a row, which is a list of numbers");
         }
         columns = i == 0 ? row->count : columns;
         if (row->count != columns || columns == 0) {
             r->wrong = row;
-            return weiri_fail(WEIR_E_CHAIN, "%s: row %zu has %zu numbers, %zu are wanted",
+            return weiri_fail(WEIR_E_CHAIN, "%s: row %zu has %zu numbers, expected %zu",
                               r->row->name, i + 1, row->count, columns > 0 ? columns : 1);
         }
     }
@@ -359,7 +359,7 @@ static weir_err read_any(reader *r, const weir_value *value, const weir_value **
 
 /* ---- one setting --------------------------------------------------------------------------- */
 
-/* "null": what stands for not given. */
+/* "null": the value of a setting that is not given. */
 static void store_none(const weir_setting *row, void *field)
 {
     switch (row->type) {
@@ -471,7 +471,7 @@ static weir_value preset_value(const char *preset, char *text, weir_value *items
 static weir_err read_preset(reader *r, void *field)
 {
     if (r->row->preset == NULL && r->row->type != WEIR_SETTING_IGNORED) {
-        return weiri_fail(WEIR_E_CHAIN, "%s: must be given: %s", r->row->name, r->row->help);
+        return weiri_fail(WEIR_E_CHAIN, "%s: is required (%s)", r->row->name, r->row->help);
     }
     if (r->row->preset == NULL || strcmp(r->row->preset, "null") == 0) {
         store_none(r->row, field);
@@ -508,7 +508,7 @@ unknown_setting(const weir_setting *table, const char *also, const weir_value *v
     return fail_names(name, value->key, "no such setting", names, count);
 }
 
-/* Names first: a table with a misspelt required setting is told of the misspelling. */
+/* Names first: if a required setting is misspelt, the error names the misspelling. */
 static weir_err check_names(const weir_setting *table,
                             const char *also,
                             const weir_value *values,
@@ -518,7 +518,7 @@ static weir_err check_names(const weir_setting *table,
     for (size_t i = 0; i < count; i++) {
         *ret_wrong = &values[i];
         if (values[i].key == NULL) {
-            return weiri_fail(WEIR_E_CHAIN, "settings: a name and a value are wanted");
+            return weiri_fail(WEIR_E_CHAIN, "settings: expected a name and a value");
         }
         size_t row = 0;
         while (table[row].name != NULL && strcmp(table[row].name, values[i].key) != 0) {
@@ -527,7 +527,7 @@ static weir_err check_names(const weir_setting *table,
         if (table[row].name == NULL) {
             return unknown_setting(table, also, &values[i]);
         }
-        /* All before i are known and stand there once, so no more of them than the table has rows. */
+        /* All before i are known and occur once, so no more of them than the table has rows. */
         for (size_t j = 0; j < i; j++) {
             if (strcmp(values[j].key, values[i].key) == 0) {
                 return weiri_fail(WEIR_E_CHAIN, "%s: given twice", table[row].name);
@@ -572,7 +572,7 @@ weir_err weiri_settings_read(const weir_setting *table,
             err = read_preset(&r, field);
             r.wrong = err != WEIR_OK && value != NULL ? value : r.wrong;
         } else if (table[i].type == WEIR_SETTING_IGNORED) {
-            weiri_notice(notices, "%s: taken, without effect here", table[i].name);
+            weiri_notice(notices, "%s: accepted, but ignored", table[i].name);
         } else {
             err = read_one(&r, value, field);
         }

@@ -163,8 +163,8 @@ static void given_values(void **state)
     marked.column = 3;
     assert_ok(READ(marked, weir_text("order", "4"), null, flag, weir_text("name", "freq"),
                    weir_text("kind", "PowerKind.REL_POWER"), weir_list_of("operation", names, 2),
-                   weir_number("weights", 2), weir_list_of("matrix", rows, 2), weir_list_of("any", rows, 2),
-                   weir_text("use_numba", "x")));
+                   weir_number("weights", 2), weir_list_of("matrix", rows, 2),
+                   weir_list_of("any", rows, 2), weir_text("use_numba", "x")));
     assert_true(s.cutoff == 6000 && s.order == 4 && s.gain == 1.5 && !s.flag && s.kind == 1);
     assert_true(s.operations.count == 2 && s.operations.of.choices[0] == 1);
     assert_true(s.operations.of.choices[1] == 0);
@@ -189,7 +189,7 @@ static void made_in_c(void **state)
     assert_ok(READ(ORDER, numbers, weir_bool("flag", true)));
     assert_true(s.flag && s.weights.count == 3 && s.weights.listed);
     assert_true(s.weights.of.numbers[1] == -2.5 && s.weights.of.numbers[2] == 3e9);
-    assert_fails(READ(ORDER, weir_bool("name", true)), WEIR_E_CHAIN, "a text is wanted, true was");
+    assert_fails(READ(ORDER, weir_bool("name", true)), WEIR_E_CHAIN, "expected a text, found true");
     weir_value inner[] = {weir_number("a", 1), weir_text("b", "two")};
     assert_ok(READ(ORDER, weir_map_of("any", inner, 2)));
     assert_true(s.any->type == WEIR_VALUE_MAP && s.any->count == 2);
@@ -204,31 +204,31 @@ static void mistakes(void **state)
                  "cutof: no such setting; did you mean 'cutoff'? allowed: cutoff gain");
     assert_string_equal(wrong->key, "cutof");
     assert_null(strstr(weir_err_detail(), "use_numba"));
-    assert_fails(READ(weir_number("gain", 1)), WEIR_E_CHAIN, "order: must be given: of the filter");
+    assert_fails(READ(weir_number("gain", 1)), WEIR_E_CHAIN, "order: is required (of the filter");
     assert_null(wrong);
     weir_value null = {.key = "order", .type = WEIR_VALUE_NULL};
-    assert_fails(READ(null), WEIR_E_CHAIN, "order: must be given");
+    assert_fails(READ(null), WEIR_E_CHAIN, "order: is required");
     assert_non_null(wrong);
     assert_fails(READ(ORDER, ORDER), WEIR_E_CHAIN, "order: given twice");
     assert_fails(READ(weir_number("order", 13)), WEIR_E_CHAIN,
                  "order: 13 is out of range; 1 to 12");
     assert_fails(READ(weir_number("order", 4.5)), WEIR_E_CHAIN,
-                 "order: a whole number is wanted, 4.5");
+                 "order: expected a whole number, found 4.5");
     assert_fails(READ(weir_text("order", "4 Hz")), WEIR_E_CHAIN, "order: '4 Hz' is a frequency");
     assert_fails(READ(ORDER, weir_text("cutoff", "10 ms")), WEIR_E_CHAIN,
-                 "cutoff: '10 ms' is a time; a frequency is wanted");
+                 "cutoff: '10 ms' is a time; expected a frequency");
     assert_string_equal(wrong->text, "10 ms");
     assert_fails(READ(ORDER, weir_text("cutoff", "20 kHz")), WEIR_E_CHAIN,
                  "cutoff: 20000 is out of range; 0 to 15000");
     assert_fails(READ(ORDER, weir_number("gain", INFINITY)), WEIR_E_CHAIN,
                  "gain: the number is not finite");
     assert_fails(READ(ORDER, weir_text("kind", "rel_pover")), WEIR_E_CHAIN,
-                 "kind: 'rel_pover' is not a name that fits; did you mean 'rel_power'? allowed: "
+                 "kind: 'rel_pover' is not an allowed name; did you mean 'rel_power'? allowed: "
                  "abs rel_power");
     assert_fails(READ(ORDER, weir_text("flag", "maybe")), WEIR_E_CHAIN,
-                 "flag: true or false is wanted, 'maybe' was found");
+                 "flag: expected true or false, found 'maybe'");
     weir_value map = {.key = "gain", .type = WEIR_VALUE_MAP};
-    assert_fails(READ(ORDER, map), WEIR_E_CHAIN, "gain: a number is wanted, a map was found");
+    assert_fails(READ(ORDER, map), WEIR_E_CHAIN, "gain: expected a number, found a map");
     weir_value nameless = weir_number(NULL, 3);
     assert_fails(READ(ORDER, nameless), WEIR_E_CHAIN, "a name and a value");
 }
@@ -242,10 +242,11 @@ static void mistakes_in_lists(void **state)
     assert_ptr_equal(wrong, &numbers[1]);
     const weir_value ragged[] = {weir_list_of(NULL, numbers, 1), weir_list_of(NULL, numbers, 2)};
     assert_fails(READ(ORDER, weir_list_of("matrix", ragged, 2)), WEIR_E_CHAIN,
-                 "matrix: row 2 has 2 numbers, 1 are wanted");
-    assert_fails(READ(ORDER, weir_list_of("matrix", numbers, 1)), WEIR_E_CHAIN, "matrix: a row");
-    assert_fails(READ(ORDER, weir_list_of("matrix", (weir_value[]){weir_list_of(NULL, NULL, 0)}, 1)),
-                 WEIR_E_CHAIN, "row 1 has 0");
+                 "matrix: row 2 has 2 numbers, expected 1");
+    assert_fails(READ(ORDER, weir_list_of("matrix", numbers, 1)), WEIR_E_CHAIN, "matrix: expected a row");
+    assert_fails(
+        READ(ORDER, weir_list_of("matrix", (weir_value[]){weir_list_of(NULL, NULL, 0)}, 1)),
+        WEIR_E_CHAIN, "row 1 has 0");
     weir_value nested[WEIRI_VALUE_DEPTH + 2];
     nested[0] = weir_number(NULL, 1);
     for (size_t i = 1; i < sizeof nested / sizeof nested[0]; i++) {

@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-/* Above any struct: memory that nobody has set is not read to its end. */
+/* Larger than any struct, so that uninitialised memory is not read to its end. */
 #define SIZE_MOST 4096
 
 const char *weir_version(void)

@@ -82,7 +82,7 @@ const char *weiri_nearest(const char *found, const char *const *names, size_t co
             edits = missing < edits ? missing : edits;
             near = true;
         }
-        /* Of two that are as near the one that was cut short: cutof is cutoff rather than cuton. */
+        /* Of two equally near names the one that the text truncates: cutof is cutoff rather than cuton. */
         if (near && (edits < least || (edits == least && begins && !nearest_begins))) {
             least = edits;
             nearest_begins = begins;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * value.c: values as a file or a caller gives them: shorthands and deep copies. Does not judge them.
+ * value.c: values from a file or a caller: shorthands and deep copies. Does not check them.
  */
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * blocks.c: one call of a group. First how many frames each of its steps consumes and produces, by counts alone
- * (due.h); then the steps run, block by block. A group of one block and one step is that unit's run, no more. Else
- * each block's channels are copied into a scratch buffer, go through all steps from buffer to buffer, and what
- * comes of them is copied to its place in the edge. Units never see a stride, and no column sees another: the bits
- * are those of the whole width (S1).
+ * (due.h); then the steps run, block by block. For a group of one block and one step this only calls the unit's run.
+ * Otherwise each block's channels are copied into a scratch buffer, processed by all steps from buffer to buffer,
+ * and the result is copied to its place in the edge. Blocks are compact and independent, so the bits are those of
+ * the whole width (S1).
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@ static weiri_step_run *run_of(const weir_chain *chain, const weiri_step *step)
     return &chain->running->steps[step->number];
 }
 
-/* The most of `have` frames so that what comes of them fits `room`; one always does. */
+/* Most of `have` frames whose output fits into `room` frames; one always does. */
 static size_t frames_that_fit(const share *s, size_t have, size_t room)
 {
     uint64_t most = weiri_due_inverse(&s->step->unit.due, s->run->produced + room);
@@ -44,8 +44,8 @@ static uint64_t due_of(const share *s)
     return due > s->run->produced ? due - s->run->produced : 0;
 }
 
-/* A step alone: what is due of frames consumed already goes first; one input frame may make more than there is
- * room for. */
+/* A step alone: output due from frames already consumed comes first; one input frame may produce more than
+ * `room` frames. */
 static void share_alone(share *s, const weiri_call *call)
 {
     s->consume = 0;
@@ -60,7 +60,7 @@ static void share_alone(share *s, const weiri_call *call)
     s->produce = produce < call->room ? (size_t)produce : call->room;
 }
 
-/* How many frames each step may produce, from the last one's room backwards. Returns how many the first one may
+/* How many frames each step may produce, from the last one's output space backwards. Returns how many the first one may
  * consume. */
 static size_t rooms_in_row(const share *shares, int count, size_t room, size_t *ret_rooms)
 {
@@ -72,8 +72,8 @@ static size_t rooms_in_row(const share *shares, int count, size_t room, size_t *
     return room;
 }
 
-/* Steps in a row: what one produces the next consumes at once. So each may produce no more than what the next
- * one's output has room for; none makes more frames than it takes, so one always fits. At the segment's end one
+/* Steps in a row: what one produces the next consumes at once. So each may produce only what fits into the next
+ * one's output; no step outputs more frames than it consumes, so one always fits. At the segment's end one
  * step after the other outputs what is left. Returns how many steps have something to do. */
 static int share_in_row(const weiri_group *group, const weiri_call *call, share *shares)
 {
@@ -311,7 +311,7 @@ void weiri_group_call(weir_chain *chain, int number, weiri_call *call)
         return;
     }
     if (group->gathers && call->room > group->last->strip_frames) {
-        call->room = group->last->strip_frames; /* it is made in a scratch buffer: rows may have room for more */
+        call->room = group->last->strip_frames; /* it is made in a scratch buffer: rows may hold more */
     }
     group_run at;
     at.chain = chain;

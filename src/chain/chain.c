@@ -138,7 +138,7 @@ weir_err weiri_chain_create(const weir_chain_options *options, weir_chain **ret_
     if (err != WEIR_OK) {
         return err;
     }
-    /* The chain itself lies in its own arena, so that it is counted as well. */
+    /* The chain itself is in its own arena, so that it is counted as well. */
     weir_cache *cache = caches[WEIRI_HOST];
     weiri_arena arena;
     weiri_arena_init(&arena, cache);
@@ -198,7 +198,7 @@ void weir_chain_destroy(weir_chain *chain)
     weiri_chain_unplan(chain);
     weir_cache *caches[WEIRI_PLACES];
     memcpy(caches, chain->caches, sizeof caches);
-    weiri_arena arena = chain->arena; /* the chain lies in it */
+    weiri_arena arena = chain->arena; /* the chain is in it */
     weiri_arena_fini(&arena);
     destroy_caches(caches);
 }
@@ -264,10 +264,9 @@ static weir_err read_on_gap(weiri_node *node,
             return weiri_fail(WEIR_E_CHAIN, "on_gap: allowed are reset and hold");
         }
         if (hold && (flags & WEIR_UNIT_CHANGES_RATE)) {
-            return weiri_fail(
-                WEIR_E_CHAIN,
-                "on_gap: hold is not for units that change the rate: what lies across a "
-                "gap has no time");
+            return weiri_fail(WEIR_E_CHAIN,
+                              "on_gap: hold is not allowed for units that change the rate: output "
+                              "across a gap has no time");
         }
         node->holds = hold;
     }
@@ -423,7 +422,7 @@ weir_err weir_chain_output(weir_chain *chain, int node, const char *name)
     }
     for (const weiri_output *output = chain->outputs; output != NULL; output = output->next) {
         if (strcmp(output->name, name) == 0) {
-            return weiri_fail(WEIR_E_CHAIN, "output %s: the name is there already", name);
+            return weiri_fail(WEIR_E_CHAIN, "output %s: the name already exists", name);
         }
         if (output->node == node) {
             return weiri_fail(WEIR_E_CHAIN, "output %s: this is the output %s already", name,

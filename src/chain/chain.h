@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * chain.h: what the files of this module share. A chain has three lives, one type each:
+ * chain.h: shared by the files of this module. A chain has three lives, with a type for each:
  *
  *   struct weir_chain   built: nodes (units as the user added them, a graph without cycles), outputs, limits
  *   weiri_plan          planned for an input, then never changed: *steps* (one for each unit that runs: the
- *                       nodes, and conversions inserted between), *groups* (steps in a row that go through a
+ *                       nodes, and conversions inserted between), *groups* (steps in a row that process a
  *                       tile together, channel block by channel block; or one step), buffers and their bytes
  *   weiri_running       running: the one buffer, each step's place and blocks, frames between groups, time
  *
@@ -15,15 +15,15 @@
  *   graph.c    from nodes to steps: specs, counts, outputs, alignment of joined inputs
  *   groups.c   from steps to groups: what runs together, channel blocks, order
  *   plan.c     tile length, capacities, bytes; one buffer for everything
- *   start.c    takes that buffer and makes everything ready; gives it back
+ *   start.c    allocates that buffer, prepares everything, and frees it
  *   blocks.c   one call of a group: how many frames, then block by block
  *   engine.c   which group runs next; time, gaps, a segment's end
  *   push.c     push, pull, finish, reset, reports
  *   live.c     settings while running
- *   records.c  events that units found: merged, in order, to who takes them
+ *   records.c  events that units detected: merged, in order, passed to the program
  *   state.c    state saved and restored
  *   run.c      source -> chain -> sinks, progress
- *   checkpoint.c  the file from which a run goes on
+ *   checkpoint.c  the file from which a run is resumed
  *   ends.c     what sources and sinks must be
  *   untiled.c  what would be allocated without tiles
  */
@@ -47,13 +47,13 @@ void weiri_mode_leave(weiri_mode mode);
 typedef struct weiri_node {
     const weiri_unit_ops *ops;
     void *settings, *spare_settings; /* spare: a live setting is tried there first */
-    weir_value *marks; /* where each setting stands, as many as rows in ops->info.settings */
-    weir_value mark;   /* where the unit's name stands */
+    weir_value *marks; /* place of each setting in its file, one per row of ops->info.settings */
+    weir_value mark;   /* place of the unit's name in its file */
     int parents[WEIRI_INPUTS_MAX]; /* nodes, or WEIR_CHAIN_INPUT */
     int inputs;
     bool holds; /* over a gap (S4) */
     int number;
-    weir_records_fn records_fn; /* NULL: nobody takes them */
+    weir_records_fn records_fn; /* NULL: none */
     void *records_user;
     struct weiri_node *next;
 } weiri_node;
@@ -76,14 +76,14 @@ typedef struct weiri_step {
     weiri_unit_plan unit; /* what its unit stated: counts, fields, bytes, delay */
     int parents[WEIRI_INPUTS_MAX]; /* steps, or -1 = the chain's input */
     int inputs;
-    uint64_t skip[WEIRI_INPUTS_MAX]; /* frames of each input that lie before the first common time */
+    uint64_t skip[WEIRI_INPUTS_MAX]; /* frames of each input before the first common time */
     weir_spec *in; /* [inputs], all channels */
     weir_spec out; /* all channels */
     size_t frame_bytes;     /* of its output, all channels */
     size_t in_bytes[WEIRI_INPUTS_MAX]; /* of a frame of each input, all channels */
     uint64_t channels;      /* of its input */
     bool has_blocks;        /* its channels may be divided */
-    int output;             /* number of the output behind it, or -1 */
+    int output;             /* number of the output after it, or -1 */
     int children;
     int number, group;
     weiri_fraction ratio;    /* of its output to the chain's input, in frames; {0, 0}: does not fit */
@@ -98,7 +98,7 @@ typedef struct weiri_step {
     int blocks;    /* or threads, where by_frame */
     size_t take_frames;  /* most that it consumes in one call of its group */
     size_t strip_frames; /* most that one call of its group makes of it */
-    int strip;           /* where its output goes: 0, 1, or WEIRI_STRIP_NONE = the group's edge */
+    int strip;           /* scratch buffer of its output: 0, 1, or WEIRI_STRIP_NONE = the group's edge */
     uint64_t state_bytes[2]; /* of a block */
     uint64_t records_room[2]; /* of a block */
     uint64_t constants_at, spare_at, state_at, missing_at, records_at; /* in the chain's buffer */
@@ -115,7 +115,7 @@ typedef struct weiri_group {
     int parents[WEIRI_INPUTS_MAX]; /* groups, or -1 = the chain's input */
     int inputs;
     int children;
-    int output; /* number of the output behind it, or -1 */
+    int output; /* number of the output after it, or -1 */
     bool joins; /* several inputs */
     bool same;  /* each of its steps is one for one */
     bool plain; /* and it is one step over all channels, on one thread, without records */
@@ -126,7 +126,7 @@ typedef struct weiri_group {
     bool gathers; /* its input is copied into a scratch buffer, block by block */
     size_t take;  /* most input frames of one call */
     weiri_layout in, out;
-    /* The edge behind it. */
+    /* The edge after it. */
     bool in_place; /* its output is stored where its input is */
     int lends;     /* the group after it that is in place, or -1 */
     bool feeds_join;
@@ -135,13 +135,13 @@ typedef struct weiri_group {
     uint64_t edge_at;
 } weiri_group;
 
-/* An output as planned: behind which step. */
+/* An output as planned: after which step. */
 typedef struct weiri_exit {
     const char *name;
     int step;
 } weiri_exit;
 
-/* Where the bytes of a part lie in the one buffer: to measure what was used of it (M6). */
+/* Where the bytes of a part are in the one buffer: to measure what was used of it (M6). */
 typedef struct weiri_range {
     uint64_t from, bytes;
 } weiri_range;
@@ -192,7 +192,7 @@ typedef struct weiri_plan {
 typedef struct weiri_step_run {
     uint64_t consumed, produced; /* place: frames of this segment */
     uint64_t unfinished;         /* input frames dropped at ends of segments (S4, S9) */
-    bool told;                   /* the last call of this segment was made: for units with records */
+    bool told;                   /* the last call of this segment was made (units with records) */
     const void *constants, *spare;
     weiri_block *blocks;
 } weiri_step_run;
@@ -208,7 +208,7 @@ typedef struct weiri_edge {
 typedef struct weiri_group_run {
     weiri_edge edge;
     uint64_t taken[WEIRI_INPUTS_MAX]; /* frames of each input consumed or skipped, in this segment */
-    size_t undelivered; /* last frames of the edge that a sink has refused: offered again first */
+    size_t undelivered; /* last frames of the edge, refused by a sink: offered again first */
     bool more;          /* output is due of frames consumed already */
     bool ended;         /* the segment's end has passed through all of its steps */
 } weiri_group_run;
@@ -219,7 +219,7 @@ typedef struct weiri_running {
     weiri_step_run *steps;
     weiri_group_run *groups;
     weiri_edge input;
-    weir_record *batch; /* records in order; what was refused stays in it */
+    weir_record *batch; /* records in order; refused ones stay in it */
     size_t batch_count;
     bool ending;  /* no more input frames in this segment: units output what is left */
     bool pending; /* the last call left frames between groups, or refused ones */
@@ -236,7 +236,7 @@ typedef struct weiri_running {
     size_t source_notices; /* that the source had when it was looked at last */
     bool announced;      /* the conversion's process-wide limit was set (M8) */
     bool start_failed;   /* a file could not be started: those that could still use the buffer */
-    uint64_t segment_in; /* number that the input gave */
+    uint64_t segment_in; /* number stated by the input */
     int64_t index_in;    /* expected next */
     uint64_t segment;    /* number counted here */
     int64_t segment_start_ns;
@@ -265,11 +265,11 @@ struct weir_chain {
     weiri_running *running; /* NULL = not started */
 };
 
-/* chain.c: as weir_chain_create, and takes a device's heap: what there is so far of chains on devices. */
+/* chain.c: as weir_chain_create, but accepts a device heap: all that exists so far of chains on devices. */
 weir_err weiri_chain_create(const weir_chain_options *options, weir_chain **ret_chain);
 /* WEIR_E_USAGE, names the heap. */
 weir_err weiri_chain_refuse_device(const weir_heap *heap);
-/* puts file, line, column and unit before the detail of an error that a node's unit gave. */
+/* Puts file, line, column and unit in front of the detail of an error of a node's unit. */
 weir_err weiri_chain_fail_node(const weir_chain *chain, const weiri_node *node, weir_err err);
 
 /* graph.c: each unit's plan, conversions, outputs. */
@@ -285,15 +285,16 @@ weir_spec weiri_spec_narrow(const weir_spec *spec, uint64_t first, uint64_t chan
 weir_err weiri_plan_groups(weir_chain *chain, weiri_plan *plan);
 /* Divides the groups' channels into blocks; needs tile and capacities. */
 weir_err weiri_plan_blocks(weir_chain *chain, weiri_plan *plan);
-/* Most frames that come out of a group for so many in one call. */
+/* Most output frames of a group in one call that consumes `frames` frames. */
 uint64_t weiri_group_most(const weiri_group *group, uint64_t frames);
-/* Whether a unit's output may lie where its input lies. */
+/* Whether a unit's output may be stored where its input is. */
 bool weiri_step_in_place(const weiri_step *step);
 
-/* Of a strip, as chosen. Two of them, a block's part of the input and its states are to stay in L2. */
+/* Target size of a scratch buffer between steps. Two of them, a block's part of the input and its states
+ * should stay in L2. */
 #define WEIRI_STRIP_BYTES ((uint64_t)64 << 10)
 #define WEIRI_STRIP_SLACK 0.75 /* a third more than WEIRI_STRIP_BYTES is fine */
-/* Of a tile that is chosen: shorter ones spend their time on handing states over. */
+/* Least frames of an automatic tile length: shorter tiles spend their time on loading and storing state. */
 #define WEIRI_TILE_LEAST 64
 
 /* Of the second cache level, or what is assumed. */
@@ -345,37 +346,37 @@ weir_err weiri_live_try(weir_chain *chain, weiri_node *node, const char *name);
 void weiri_live_exchange(weir_chain *chain, weiri_node *node);
 bool weiri_step_is_live(const weiri_step *step); /* has live settings */
 
-/* engine.c: where output goes. Exactly one of the two. */
+/* engine.c: destination of output. Exactly one of the two. */
 typedef struct weiri_delivery {
     weir_sink_fn sink; /* push, run */
     void *user;
     unsigned char *rows; /* pull: the caller's buffer */
     size_t capacity, got;
-    weir_message first; /* where the first row stands */
+    weir_message first; /* time of the first row */
     bool outside;       /* in the caller's mode, since the sink was called (S6) */
 } weiri_delivery;
 
 /* Whether this message starts a new segment. */
 bool weiri_chain_breaks(const weir_chain *chain, const weir_message *message);
-/* Whether so many frames from that one on can be counted: WEIR_E_USAGE says no. */
+/* Whether `frames` frames from `index` on can be counted; WEIR_E_USAGE if not. */
 weir_err weiri_chain_check_count(int64_t index, size_t frames);
-/* Ends the open segment, if any: outputs what is due, drops the rest, resets. Where the caller's rows are full
- * before, the segment is still open. */
+/* Ends the open segment, if any: outputs what is due, drops the rest, resets. If the caller's rows are full
+ * before that, the segment is still open. */
 weir_err weiri_chain_end_segment(weir_chain *chain, weiri_delivery *delivery);
-/* Takes the place of a message in time; a segment that it breaks was ended before. */
+/* Sets the time of a message; a segment that it interrupts was ended before. */
 void weiri_chain_feed(weir_chain *chain, const weir_message *message);
 /* Runs groups until nothing can run, or the caller's rows are full. */
 weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery);
 weir_message weiri_chain_block(
     const weir_chain *chain, int group, const void *data, size_t frames, uint64_t index);
-/* Tells whoever wants to know. */
+/* Calls the program's event function. */
 void weiri_chain_tell(weir_chain *chain, weir_event event);
-/* Forgets all frames, places and states. */
+/* Drops all frames, and resets places and states. */
 void weiri_chain_forget(weir_chain *chain, bool gap);
 
-/* records.c: room for the records of a group's steps, once its calls and blocks are known. */
+/* records.c: memory for the records of a group's steps, once its calls and blocks are known. */
 void weiri_plan_records(weiri_plan *plan);
-/* What the last call of a group found, to who takes it. On an error the rest is kept. */
+/* Passes the records of a group's last call to the program. On an error the rest is kept. */
 weir_err weiri_chain_records_deliver(weir_chain *chain, int group, weiri_delivery *delivery);
 void weiri_chain_records_drop(weir_chain *chain);
 
@@ -383,7 +384,7 @@ void weiri_chain_records_drop(weir_chain *chain);
 weir_err weiri_source_check(weir_source *source);
 weir_err weiri_sink_check(const weir_sink *sink);
 
-/* push.c: one read of the source into the input tile, in the caller's mode; and that tile put before the
+/* push.c: one read of the source into the input tile, in the caller's mode; and that tile as input of the
  * groups. */
 weir_err
 weiri_chain_read(weir_chain *chain, size_t frames, weiri_mode mode, weir_message *ret_message);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * checkpoint.c: the file from which a run goes on: which run it is of (version, input, chain), the chain's state,
+ * checkpoint.c: the file from which a run is resumed: identity of the run (version, input, chain), the chain's state,
  * and where each output ends; a checksum over all of it is last. Writing it is done in this order, so that at every
- * instant, and after a power cut, the file that has the name says no more than what is on the disk:
+ * instant, and after a power cut, the named file claims no more than what is on the disk:
  *
- *   1. each output is made durable, and says where it ends (position)
- *   2. FILE.part is written and made durable
- *   3. it takes the name FILE, and the folder is made durable
+ *   1. each output is synced to the disk and states where it ends (position)
+ *   2. FILE.part is written and synced
+ *   3. it is renamed to FILE, and the folder is synced
  *   4. outputs may now change what the former checkpoint relied on (commit)
  *
- * The first one is written before the outputs are made: so what is there without a checkpoint is never ours. It is
- * read twice: once for the checksum, before anything is believed.
+ * The first one is written before the outputs are made: so a file without a checkpoint belongs to another run. It is
+ * read twice: first for the checksum, before any of it is used.
  */
 #include "chain/checkpoint.h"
 
@@ -109,7 +109,7 @@ weir_err weir_checkpoint_get(weir_checkpoint *c, void *to, size_t bytes)
     unsigned char *next = to;
     while (bytes > 0) {
         if (c->at == c->used && c->left == 0) {
-            return weiri_fail(WEIR_E_USAGE, "damaged: an output's position is cut short");
+            return weiri_fail(WEIR_E_USAGE, "damaged: an output's position is truncated");
         }
         weir_err err = c->at == c->used ? fill(c) : WEIR_OK;
         if (err != WEIR_OK) {
@@ -143,7 +143,8 @@ weir_err weiri_folder_sync(const char *path)
     /* Some file systems cannot do this, and some folders cannot be read. */
     return failed == 0 || failed == EINVAL || failed == EACCES
                ? WEIR_OK
-               : weiri_fail(WEIR_E_IO, "%s: cannot be made durable: %s", folder, strerror(failed));
+               : weiri_fail(WEIR_E_IO, "%s: cannot be synced to the disk: %s", folder,
+                            strerror(failed));
 }
 
 /* Whether what has a name is a checkpoint, or what a power cut left of one. */
@@ -424,7 +425,7 @@ weir_err weiri_checkpoint_begin(weir_chain *chain,
     if (!there) {
         err = weiri_checkpoint_write(chain, path, false);
         return err != WEIR_OK && resume ? weiri_fail_prefix(err,
-                                                            "%s: no checkpoint is there, and the "
+                                                            "%s: there is no checkpoint, and the "
                                                             "run cannot start from the beginning: ",
                                                             path)
                                         : err;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * checkpoint.h: the file from which a run goes on (S10, M6): written beside the former one, made durable, and
+ * checkpoint.h: the file from which a run is resumed (S10, M6): written next to the previous one, synced, and
  * renamed, after the outputs are durable as far as it says. Nothing of it is in memory as a whole but the chain's
  * state, whose bytes are planned.
  */
@@ -14,7 +14,7 @@ typedef struct weiri_checkpoint_about {
     bool ended; /* the outputs are complete: only their names are missing */
 } weiri_checkpoint_about;
 
-/* Before the files of a run are started: goes on from the file where `resume` is set and there is one, that is:
+/* Before the files of a run are started: continues from the file if `resume` is set and it exists, that is:
  * checks it, restores the chain, and tells the sinks where they end; *ret_resumed false: there is none, and the
  * first one was written. WEIR_E_USAGE names what does not fit. */
 weir_err weiri_checkpoint_begin(weir_chain *chain,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * ends.c: the two ends of a run, sources and sinks: what their tables of functions must hold before a chain calls
- * them. They may come from outside, compiled against another version.
+ * ends.c: the two ends of a run, sources and sinks: checks of their function tables before a chain calls
+ * them. A program may bring its own, compiled against another version.
  */
 #include "chain/chain.h"
 
@@ -66,7 +66,7 @@ weir_err weiri_source_check(weir_source *source)
 weir_err weiri_sink_check(const weir_sink *sink)
 {
     if (sink == NULL) {
-        return WEIR_OK; /* an output that nobody takes */
+        return WEIR_OK; /* an output without a sink */
     }
     if (sink->ops == NULL) {
         return weiri_fail(WEIR_E_USAGE, "sink: its ops is NULL");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * engine.c: tiles through groups. There is one rule: of all groups that can run (each input has frames, and the
- * edge behind has room), the first in post-order does. What follows a group comes before it in that order, so
- * frames go down the chain before new ones come, and an edge is empty when its group's turn comes, unless a join
- * waits there for another branch. A unit that yields more than its edge holds simply has its turn again. Nothing
- * recurses, so a run can be left at any point (the caller's rows are full, a sink refuses) and taken up again.
+ * edge after it has space), the first in post-order runs. Groups downstream come first in that order, so frames
+ * are processed to the end before new ones enter, and an edge is empty when its group runs, unless a join
+ * waits there for another branch. A unit whose output exceeds its edge simply runs again. Nothing
+ * recurses, so a run can stop at any point (the caller's rows are full, a sink refuses) and continue later.
  *
  * Time (S3, S4) is kept here and nowhere else: units know neither rate nor index.
  */
@@ -59,7 +59,7 @@ static size_t room_behind(const weir_chain *chain,
     return group->capacity - run->edge.frames;
 }
 
-/* Takes what no group after an edge still needs off its front. Groups whose segment has ended need nothing. */
+/* Removes frames that no group after an edge still needs. Groups whose segment has ended need nothing. */
 static void release(weir_chain *chain, int parent)
 {
     const weiri_plan *plan = chain->plan;
@@ -89,7 +89,7 @@ static void take(weir_chain *chain,
 {
     run->taken[input] += frames;
     if (frames == edge->frames && group->alone) {
-        edge->first += frames; /* all that is there, and nobody else waits for it */
+        edge->first += frames; /* all frames, and no other group waits for them */
         edge->frames = 0;
         edge->data = edge->base;
     } else {
@@ -99,7 +99,7 @@ static void take(weir_chain *chain,
 
 /* ---- what can run -------------------------------------------------------------------------------- */
 
-/* Drops what lies before the first common time of a join's inputs. */
+/* Drops frames before the first common time of a join's inputs. */
 static void skip_frames(weir_chain *chain, int number)
 {
     const weiri_group *group = &chain->plan->groups[number];
@@ -168,9 +168,9 @@ static int next_to_run(weir_chain *chain, int at, const weiri_delivery *delivery
     return at;
 }
 
-/* From where to look when `group`, at a place of the order where nothing before it could run, has output
- * something. An only child is right before it, and what follows that one is idle: so a push goes down the chain
- * without looking at all of it for each step. */
+/* Place in the order from which to search after `group` has output something, when no earlier group could
+ * run. An only child is right before it and the groups after that one are idle, so a push proceeds through the
+ * chain without checking all groups for each step. */
 static int place_below(const weiri_plan *plan, int group, int place)
 {
     return plan->groups[group].children == 1 && !plan->groups[group].feeds_join ? place - 1 : 0;
@@ -210,7 +210,7 @@ static weir_err deliver(weir_chain *chain, int number, weiri_delivery *delivery)
     return err;
 }
 
-/* What has been output, and no group needs, goes. A join that has ended takes nothing more. */
+/* Removes frames that were output and that no group needs. A join that has ended consumes nothing more. */
 static void let_go(weir_chain *chain, int number)
 {
     const weiri_group *group = &chain->plan->groups[number];
@@ -235,7 +235,7 @@ static void into_rows(weir_chain *chain, int number, weiri_delivery *delivery, s
     chain->running->frames_out += produced;
 }
 
-/* Where a group's next output goes. An edge in which frames wait is moved to the front of its memory. */
+/* Memory for a group's next output. An edge in which frames wait is moved to the front of its memory. */
 static unsigned char *place_behind(weir_chain *chain, int number, const weiri_call *call)
 {
     const weiri_group *group = &chain->plan->groups[number];
@@ -290,7 +290,7 @@ run_group(weir_chain *chain, int number, ready *r, weiri_delivery *delivery)
     return err;
 }
 
-/* What sinks have refused before goes first. */
+/* Frames that sinks refused before come first. */
 static weir_err deliver_refused(weir_chain *chain, weiri_delivery *delivery)
 {
     for (int i = 0; i < chain->plan->group_count; i++) {

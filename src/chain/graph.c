@@ -78,7 +78,7 @@ static weir_err check_dtype(const weiri_unit_ops *ops, const weir_spec *in)
     if (weir_dtype_parts(in->dtype) == 1 || (ops->info.flags & WEIR_UNIT_COMPLEX)) {
         return WEIR_OK;
     }
-    return weiri_fail(WEIR_E_CHAIN, "takes real values; its input is complex (%s)",
+    return weiri_fail(WEIR_E_CHAIN, "accepts real values only; its input is complex (%s)",
                       weir_dtype_name(in->dtype));
 }
 
@@ -222,14 +222,14 @@ static void *counted_get(void *user, size_t bytes)
     return weiri_arena_get(&c->chain->plan_arena, bytes);
 }
 
-/* Room for another plan of the unit that asks most, for live settings. */
+/* Reserves memory to plan any unit again, for live settings. */
 static weir_err reserve_bench(weir_chain *chain, weiri_plan *plan)
 {
     plan->bench = weiri_plan_get(chain, plan->bench_bytes, 1);
     return plan->bench != NULL ? WEIR_OK : weiri_fail_prefix(WEIR_E_NOMEM, "the plan: ");
 }
 
-/* Lets the unit say what comes out; time follows from its counts (S3). */
+/* Calls the unit's plan; the time of its output follows from its counts (S3). */
 static weir_err plan_unit(weir_chain *chain, weiri_plan *plan, weiri_step *step)
 {
     const weir_spec *in = step->in;
@@ -271,8 +271,8 @@ static weir_err plan_unit(weir_chain *chain, weiri_plan *plan, weiri_step *step)
     bool stateful = (step->ops->info.flags & WEIR_UNIT_STATEFUL) != 0;
     step->settle_frames = step->ops->settle != NULL
                               ? step->ops->settle(settings, &step->unit, WEIRI_SETTLE_TOLERANCE)
-                              : stateful ? WEIR_SETTLES_NEVER
-                                       : 0;
+                          : stateful ? WEIR_SETTLES_NEVER
+                                     : 0;
     step->frame_bytes = (size_t)weir_spec_frame_bytes(&step->out);
     step->channels = weiri_spec_channels(in).size;
     int dim = weir_spec_dim(in, "ch"), out_dim = weir_spec_dim(&step->out, "ch");
@@ -369,7 +369,7 @@ static weir_err add_nodes(weir_chain *chain, weiri_plan *plan)
     return WEIR_OK;
 }
 
-/* The output's name where the user gave none: its unit's, with a number where that is taken. */
+/* The output's name if the user did not name it: its unit's, with a number if that exists. */
 static const char *own_name(weir_chain *chain, const weiri_plan *plan, const char *unit)
 {
     char name[96];
@@ -490,8 +490,7 @@ static void sum_up(weiri_plan *plan)
         double delay = 0.0, ratio = plan->input.rate_hz / step->in[0].rate_hz;
         uint64_t settle = 0;
         for (int k = 0; k < step->inputs; k++) {
-            const weiri_step *before =
-                step->parents[k] < 0 ? NULL : &plan->steps[step->parents[k]];
+            const weiri_step *before = step->parents[k] < 0 ? NULL : &plan->steps[step->parents[k]];
             if (before != NULL) {
                 delay = isnan(before->delay_total) ? (double)NAN : fmax(delay, before->delay_total);
                 settle = before->settle_total > settle ? before->settle_total : settle;
@@ -507,8 +506,8 @@ static void sum_up(weiri_plan *plan)
         const weiri_step *step = &plan->steps[plan->exits[i].step];
         uint64_t lag = lag_of(plan, plan->exits[i].step);
         shown->lag_frames = lag > shown->lag_frames ? lag : shown->lag_frames;
-        shown->settle_frames = step->settle_total > shown->settle_frames ? step->settle_total
-                                                                         : shown->settle_frames;
+        shown->settle_frames =
+            step->settle_total > shown->settle_frames ? step->settle_total : shown->settle_frames;
         if (isnan(step->delay_total) || !(step->delay_total <= shown->delay_frames)) {
             shown->delay_frames = isnan(shown->delay_frames) ? (double)NAN : step->delay_total;
         }

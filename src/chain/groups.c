@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * groups.c: from steps to groups: which steps go through a tile together, how their channels are divided
+ * groups.c: from steps to groups: which steps process a tile together, how their channels are divided
  * into blocks, in which order groups run.
  *
- * Why blocks: a tile of 1024 channels does not fit in L2 with what is made of it, and its rows are a multiple
- * of 4 KiB apart, so that a group of columns has all its rows in one set of L1. Divided into blocks that are
+ * Why blocks: a tile of 1024 channels and its intermediates do not fit into L2, and its rows are a multiple
+ * of 4 KiB apart, so all rows of some columns map to one set of L1. Divided into blocks that are
  * copied into scratch buffers, the chain of spike-band power costs the same per sample at 1024 channels as at
  * 128 (before: 3 times as much). Narrower blocks, for L1, cost more in calls than they save.
  */
@@ -17,7 +17,7 @@
 
 /* ---- what runs together -------------------------------------------------------------------------- */
 
-/* A step's frames go from scratch buffer to scratch buffer whole: no more may come out than went in. */
+/* A step outputs whole scratch buffers, so it must not output more frames than it consumes. */
 static bool may_be_fused(const weiri_step *step)
 {
     return step->has_blocks && step->unit.due.grain == 1 &&
@@ -70,7 +70,7 @@ static void add_to_groups(const weir_chain *chain, weiri_plan *plan, weiri_step 
 }
 
 /* Post-order: a group after all that follow it. The first in this order that can run is then always one
- * whose own edge has room, and branches run in file order. */
+ * whose own edge has space, and branches run in file order. */
 static int order_from(weiri_plan *plan, bool *seen, int group, int at)
 {
     for (int i = group + 1; i < plan->group_count; i++) {
@@ -146,7 +146,7 @@ static uint64_t round_up(uint64_t channels)
     return (channels + BLOCK_STEP - 1) / BLOCK_STEP * BLOCK_STEP;
 }
 
-/* Bytes of the widest of the scratch buffers that so many frames of all channels would take. */
+/* Bytes of the widest of the scratch buffers needed for that number of frames of all channels. */
 static double widest_strip(const weiri_group *group, uint64_t frames)
 {
     double widest = (double)frames * (double)weir_spec_frame_bytes(group->first->in);
@@ -196,7 +196,7 @@ static bool divides_by_frame(const weiri_plan *plan, const weiri_group *group)
  * the gathered input. Only the last step of a group that gathers nothing writes to the edge. */
 static void choose_strips(weiri_group *group)
 {
-    int here = group->gathers ? 0 : WEIRI_STRIP_NONE; /* the input is not ours to write to */
+    int here = group->gathers ? 0 : WEIRI_STRIP_NONE; /* the input must not be written to */
     for (weiri_step *step = group->first; step != NULL; step = step->next) {
         if (step == group->last && !group->gathers) {
             step->strip = WEIRI_STRIP_NONE;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * mode.c: the processor's floating-point mode (S6). Flush-to-zero and denormals-are-zero: state that decays towards
- * nothing must not rest in subnormal numbers, which cost a hundred cycles each on many processors. And no traps:
- * a logarithm of 0 is -inf, also for a caller who has asked for SIGFPE in his own arithmetic; and rounding to nearest
- * (S1), whatever he rounds to. Set on entry,
- * restored around callbacks and on return: the caller's arithmetic is its own. Once a push and once a block:
- * writing the register costs some 10 ns, so what it holds already is not written again.
+ * nothing must not stay in subnormal numbers, which cost a hundred cycles each on many processors. And no traps:
+ * a logarithm of 0 is -inf, also for a caller that enabled SIGFPE; and rounding is to
+ * nearest (S1), whatever the caller's mode. Set on entry, restored around callbacks and on return. Writing the
+ * register costs some 10 ns, so an unchanged value is not written again.
  */
 #include "chain/chain.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * plan.c: how long a tile is, how much each edge holds, how many bytes all of it is; and where in the one buffer
- * that a run allocates each part is stored. Nothing else is allocated for the life of the chain: states,
- * constants, tiles, edges, the reader's and writers' buffers are side by side in it (M6), and its pages are
- * touched at the start, so that a run which has begun cannot meet a machine without memory half-way.
+ * plan.c: tile length, capacity of each edge, total bytes, and the place of each part in the one buffer that a
+ * run allocates. Nothing else is allocated for the life of the chain: states,
+ * constants, tiles, edges, the reader's and writers' buffers are in it (M6), and its pages are
+ * written at the start, so a run cannot fail half-way for lack of memory.
  */
 #include <fenv.h>
 #include <math.h>
@@ -14,8 +14,8 @@
 #include "chain/chain.h"
 
 /* A tile goes through the whole chain before the next: input, edges, scratch and states should be found in
- * L2 by the next group. The rest of it is for coefficients, code and the neighbours: with 9/16 a tile of 256
- * channels has 80 frames (121 x real time in its good moments), with 3/4 it has 112 (113 x). */
+ * L2 by the next group. The rest of L2 is for coefficients, code and other programs: with 9/16 a tile of 256
+ * channels has 80 frames (121 x real time at best), with 3/4 it has 112 (113 x). */
 #define L2_ASSUMED ((uint64_t)512 << 10)
 #define L2_MOST    ((uint64_t)4 << 20)
 #define TILE_MOST  4096
@@ -176,8 +176,8 @@ static uint64_t capacity_before(const weiri_plan *plan, const weiri_group *group
     return least;
 }
 
-/* Most frames that come out of one call; where the room is less, a unit is called again. An edge that grows
- * what it holds (windows) has room for what stays in the cache, one frame at least. */
+/* Most output frames of one call; if an edge has less space, the unit is called again. After a unit that
+ * multiplies the data (windows) the edge holds what stays in L2, at least one frame. */
 static weir_err choose_capacities(weir_chain *chain, weiri_plan *plan)
 {
     weir_err err = choose_leads(chain, plan);
@@ -329,7 +329,7 @@ static void lay_scratch(layout *at)
     }
 }
 
-/* Threads beside the caller's, and their stacks. */
+/* Threads in addition to the caller's, and their stacks. */
 static void lay_pool(layout *at)
 {
     uint64_t threads = at->plan->threads, from = at->bytes;
@@ -340,7 +340,7 @@ static void lay_pool(layout *at)
     add_part(at, weiri_arena_text(&at->chain->plan_arena, name), "threads", from, NULL);
 }
 
-/* What a run saves of the chain, before it goes to the file. */
+/* Memory for the saved state of a chain, before it is written to the file. */
 static void lay_checkpoint(layout *at)
 {
     weiri_plan *plan = at->plan;
@@ -495,7 +495,7 @@ static weir_err plan_for(weir_chain *chain,
                          const weir_plan **ret_plan)
 {
     if (chain->running != NULL && chain->running->buffer != NULL) {
-        return weiri_fail(WEIR_E_USAGE, "the chain has started; its plan stands");
+        return weiri_fail(WEIR_E_USAGE, "the chain has started; it cannot be planned again");
     }
     weiri_chain_unplan(chain);
     /* A plan that does not fit is stated all the same: its own tables may go beyond, until the start. */

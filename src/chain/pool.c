@@ -16,7 +16,7 @@
 #include "base/base.h"
 #include "chain/chain.h"
 
-#define SPINS 4000 /* looks before a worker sleeps, or the caller gives way */
+#define SPINS 4000 /* looks before a worker sleeps, or the caller yields */
 
 typedef struct worker {
     weiri_pool *pool;
@@ -102,7 +102,7 @@ static unsigned next_round(weiri_pool *pool, int pieces)
 {
     unsigned long long last = atomic_load_explicit(&pool->ticket, memory_order_relaxed);
     unsigned round = round_of(last) + 1;
-    pthread_mutex_lock(&pool->lock); /* so that nobody falls asleep between look and wait */
+    pthread_mutex_lock(&pool->lock); /* so that no thread sleeps between check and wait */
     atomic_store_explicit(&pool->ticket,
                           (unsigned long long)round << 32 | (unsigned long long)pieces << 16,
                           memory_order_release);

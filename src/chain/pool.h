@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * pool.h: a few threads that do pieces of work together with the caller. Made once, before the first
- * sample; their stacks lie in memory that the caller gives, so that they are in the plan (M6).
+ * sample; their stacks are in memory of the caller, so the plan includes them (M6).
  */
 #ifndef WEIRI_POOL_H
 #define WEIRI_POOL_H
@@ -20,11 +20,11 @@ typedef struct weiri_pool weiri_pool;
 /* Does piece number `piece`; `thread` is 0 for the caller, else 1 .. threads - 1. */
 typedef void (*weiri_pool_fn)(void *user, int piece, int thread);
 
-/* Bytes that a pool of so many threads, the caller among them, lives in. */
+/* Bytes of a pool of that number of threads, including the caller's. */
 uint64_t weiri_pool_bytes(uint64_t threads);
 
 /* Starts the threads in those bytes (64-byte aligned). They run in the mode of S6. WEIR_E_NOMEM: the
- * system gives no more threads. */
+ * system allows no more threads. */
 weir_err weiri_pool_create(uint64_t threads, void *memory, weiri_pool **ret_pool);
 
 /* Pieces of one call: the ticket has 16 bits for them. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * push.c: what a caller does with a chain that is planned: push, pull, finish, reset, reports. Each call that runs
- * units enters the mode of S6 and leaves it before it returns and around what is the caller's.
+ * push.c: the calls on a planned chain: push, pull, finish, reset, reports. Each call that runs
+ * units enters the mode of S6 and leaves it before it returns and around callbacks.
  */
 #include <string.h>
 
 #include "chain/chain.h"
 
-/* What every call that runs units looks at first. */
+/* Checks made first by every call that runs units. */
 weir_err weiri_chain_enter(weir_chain *chain, const char *call, bool with_source)
 {
     if (chain == NULL) {
@@ -18,8 +18,8 @@ weir_err weiri_chain_enter(weir_chain *chain, const char *call, bool with_source
     }
     if (chain->running->busy) {
         return weiri_fail(WEIR_E_USAGE,
-                          "%s: called while the chain runs, from its own sink or source; keep "
-                          "what is to be done until that call has returned",
+                          "%s: called while the chain runs, from its own sink or source; do this "
+                          "after that call has returned",
                           call);
     }
     if ((chain->plan->source != NULL) != with_source) {
@@ -91,8 +91,8 @@ static weir_err check_message(const weir_chain *chain, const weir_message *messa
     return WEIR_OK;
 }
 
-/* Where the message's first frame is counted: times are 64 bits of ns, which is 292 years, counts of frames 63 bits.
- * A place beyond would be another one. */
+/* Checks the message's first index and time: times are 64 bits of ns (292 years), frame counts 63 bits; larger
+ * values would overflow. */
 static weir_err check_place(const weir_chain *chain, const weir_message *message)
 {
     int64_t index = message->first_index == WEIR_INDEX_NEXT ? 0 : message->first_index;
@@ -112,7 +112,7 @@ static weir_err check_place(const weir_chain *chain, const weir_message *message
     return WEIR_OK;
 }
 
-/* So many frames come after this tile: of those that the next will have, what fits in L2 beside it. */
+/* States what to prefetch: of the `frames` frames after this tile those of the next one, as far as L2 allows. */
 static void look_ahead(weir_chain *chain, const unsigned char *next, size_t frames)
 {
     weiri_running *running = chain->running;
@@ -130,7 +130,7 @@ static weir_err push_tiles(weir_chain *chain, const weir_message *message, weiri
     weiri_edge *input = &running->input;
     weir_err err = WEIR_OK;
     for (size_t at = 0; err == WEIR_OK && at < message->frames && input->frames == 0;) {
-        /* S7: the tile is a view into what was borrowed; the edge forgets it before we return. */
+        /* S7: the tile points into borrowed memory; the edge drops it before we return. */
         size_t frames = message->frames - at < tile ? message->frames - at : tile;
         input->data = (unsigned char *)(uintptr_t)message->data + at * bytes;
         input->frames = frames;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * records.c: the second port of units, for events (CONTRACT 10). In one call of a group each block of a step adds
- * its records to a list of its own, in order of index and column: the contract says which call adds which frames'
+ * records.c: the second port of units, for events (unit.h). In one call of a group each block of a step adds
+ * its records to a list of its own, in order of index and column: unit.h states which call adds which frames'
  * records, so lists of later calls only have later indexes, and merging the blocks' lists gives the same sequence
- * for any message boundaries, tiles, threads and blocks (S1). They are merged into a batch, which goes to who takes
- * them before anything else runs: between two calls of the chain no record waits, unless it was refused.
+ * for any message boundaries, tiles, threads and blocks (S1). They are merged into a batch, which is passed to the
+ * program before anything else runs: between two calls of the chain no record waits, unless it was refused.
  */
 #include "chain/chain.h"
 
-/* Batches in order have at most so many records, 8 KiB: more of them are passed on in several calls. */
+/* Batches in order have at most this number of records, 8 KiB; more are passed in several calls. */
 #define BATCH_MOST 256
 
 void weiri_plan_records(weiri_plan *plan)

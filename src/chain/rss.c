@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * rss.c: what the operating system says of this process: the second witness of M7.
+ * rss.c: memory of this process according to the operating system: an independent check for M7.
  */
 #include "chain/chain.h"
 

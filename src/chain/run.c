@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * run.c: from a source through the chain to its sinks, to the end or until somebody says stop. The cut of
- * the input into messages ends tiles early, and nothing else: a message is never held as a whole.
+ * run.c: from a source through the chain to its sinks, to the end or until it is interrupted. Message
+ * boundaries only end tiles early: a message is never in memory as a whole.
  */
 #include "chain/chain.h"
 #include "chain/checkpoint.h"
@@ -136,8 +136,8 @@ static bool goes_on(run *at, double now)
     return on;
 }
 
-/* After each tile, and while the source has nothing, somebody may say stop, or change a setting; and each second
- * what was written is made readable, so that a checkpoint has the setting from the frame on that it has. */
+/* After each tile, and while the source waits, the program may interrupt the run or change a setting; then, once a
+ * second, outputs are flushed. In this order a checkpoint includes the settings of its frame. */
 static weir_err between_tiles(void *user)
 {
     run *at = user;
@@ -218,7 +218,7 @@ static void fill_report(run *at)
 
 /* ---- start and end --------------------------------------------------------------------------------- */
 
-/* What a source cannot pass over it delivers, to nobody. */
+/* Reads and drops frames that a source cannot skip. */
 static weir_err seek(weir_chain *chain, uint64_t frames)
 {
     weir_source *source = chain->plan->source;

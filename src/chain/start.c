@@ -8,8 +8,8 @@
 #include "cache/cache.h"
 #include "chain/chain.h"
 
-/* What the buffer is filled with at the start: it touches the planned pages, what a unit reads without having
- * written it shows in tests, and what is still there was not used. No value of a signal is likely to be it. */
+/* Pattern written into the buffer at the start: it touches the planned pages, makes reads of unwritten memory
+ * visible in tests, and marks bytes that were never used. A signal is unlikely to contain it. */
 #define PATTERN UINT64_C(0x7ff4a5c35a3c96e1)
 
 static void fill(void *memory, uint64_t bytes)
@@ -106,8 +106,8 @@ static void place(weir_chain *chain)
     weiri_plan *plan = chain->plan;
     weiri_running *running = chain->running;
     fill(running->buffer->memory, plan->buffer_bytes); /* M6: planned pages are touched at the start */
-    /* In L2 beside the tile at work. 1024 channels out of memory, in turns: with a quarter of L2 181 us a
-     * message, with half 165, with twice 171; without 198. */
+    /* Prefetched data share L2 with the current tile. 1024 channels from memory: with a quarter of L2 181 us
+     * per message, with half 165, with twice 171; without prefetching 198. */
     running->ahead_most = (size_t)weiri_l2_bytes() / 2;
     running->input = (weiri_edge){.data = NULL};
     running->batch = (weir_record *)(void *)weiri_chain_memory(chain, plan->batch_at);

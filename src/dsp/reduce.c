@@ -90,13 +90,13 @@ weir_err weiri_reduce_check(const weiri_reduce_what *what, const char *setting)
     uint64_t bytes = 0;
     if (what->longest > INT32_MAX) {
         return weiri_fail(WEIR_E_CHAIN,
-                          "%s: %llu frames are to be joined into one; at most %d are allowed",
+                          "%s: %llu frames would be aggregated into one; at most %d are allowed",
                           setting, (unsigned long long)what->longest, INT32_MAX);
     }
     /* 64 B a column and operation cover its accumulators; 2^62 leaves room for sums of such products. */
     if (!weiri_mul(what->columns, what->longest + 64, &bytes) ||
         !weiri_mul(bytes, 64 * (uint64_t)what->count, &bytes) || bytes > UINT64_MAX / 4) {
-        return weiri_fail(WEIR_E_CHAIN, "%s: %llu frames of %llu values are more than can be held",
+        return weiri_fail(WEIR_E_CHAIN, "%s: %llu frames of %llu values do not fit into memory",
                           setting, (unsigned long long)what->longest,
                           (unsigned long long)what->columns);
     }

@@ -141,10 +141,10 @@ static weir_err fail_none(const weiri_selection *s, token t)
     }
     snprintf(name, sizeof name, "%.*s", (int)(t.length < 60 ? t.length : 60), t.text);
     const char *near = weiri_nearest(name, axis->labels, (size_t)axis->size);
-    return weiri_fail(WEIR_E_CHAIN, "selection: '%s' fits none of the %llu labels of '%s':%s%s%s%s",
-                      name, (unsigned long long)axis->size, axis->name, there,
-                      near != NULL ? "; the nearest is '" : "", near != NULL ? near : "",
-                      near != NULL ? "'" : "");
+    return weiri_fail(
+        WEIR_E_CHAIN, "selection: '%s' matches none of the %llu labels of '%s':%s%s%s%s", name,
+        (unsigned long long)axis->size, axis->name, there, near != NULL ? "; the nearest is '" : "",
+        near != NULL ? near : "", near != NULL ? "'" : "");
 }
 
 static weir_err fail_range(const weiri_selection *s, int64_t number)
@@ -211,7 +211,7 @@ static weir_err choose_slice(weiri_selection *s, token t)
         if (count == 3 || (p.length > 0 && !read_integer(p, &part[count]))) {
             return weiri_fail(
                 WEIR_E_CHAIN,
-                "selection: '%.*s' is no slice; start:stop or start:stop:step is wanted",
+                "selection: '%.*s' is not a slice; expected start:stop or start:stop:step",
                 (int)(t.length < 60 ? t.length : 60), t.text);
         }
         given[count++] = p.length > 0;
@@ -254,7 +254,7 @@ static weir_err choose_token(weiri_selection *s, token t, bool *ret_number)
     int64_t number = 0;
     *ret_number = false;
     if (t.length == 0) {
-        return weiri_fail(WEIR_E_CHAIN, "selection: a name or number is wanted between commas");
+        return weiri_fail(WEIR_E_CHAIN, "selection: expected a name or number between commas");
     }
     if (choose_labels(s, t, false)) {
         return WEIR_OK;
@@ -321,7 +321,7 @@ static weir_err resolve_text(weiri_selection *s, const char *text)
 static weir_err resolve_number(weiri_selection *s, double number)
 {
     if (number != floor(number) || fabs(number) > 1e15) {
-        return weiri_fail(WEIR_E_CHAIN, "selection: %g is no whole number", number);
+        return weiri_fail(WEIR_E_CHAIN, "selection: %g is not a whole number", number);
     }
     return choose_number(s, (int64_t)number);
 }
@@ -337,7 +337,7 @@ static weir_err resolve_list(weiri_selection *s, const weir_value *value)
         } else if (item->type == WEIR_VALUE_TEXT) {
             err = choose_token(s, trim(item->text, strlen(item->text)), &number);
         } else {
-            err = weiri_fail(WEIR_E_CHAIN, "selection: a list of numbers and names is wanted");
+            err = weiri_fail(WEIR_E_CHAIN, "selection: expected a list of numbers and names");
         }
         if (err != WEIR_OK) {
             return err;
@@ -366,7 +366,7 @@ weir_err weiri_selection_resolve(weiri_selection *s, const weir_value *value)
     } else if (value->type == WEIR_VALUE_LIST) {
         err = resolve_list(s, value);
     } else {
-        err = weiri_fail(WEIR_E_CHAIN, "selection: a text, a number or a list of them is wanted");
+        err = weiri_fail(WEIR_E_CHAIN, "selection: expected a text, a number or a list of them");
     }
     if (err == WEIR_OK && s->count == 0) {
         err = weiri_fail(WEIR_E_CHAIN, "selection: nothing is selected; '%s' has entries 0 to %llu",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * counting.c: the counting heap: hands everything on to the heap below it and counts, so that a cache is
- * not its own only judge (M3); and fails where a test wants it to. It is told nothing by a cache and asks
- * none. Its own records are small, lie in malloc's memory and are not counted.
+ * counting.c: the counting heap: forwards every call to another heap and counts, as an independent check of
+ * a cache (M3); and makes calls fail on request of a test. It exchanges no information with a cache. Its own
+ * records are small, are allocated by malloc and are not counted.
  *
- * Bytes are counted after they have been had and until they have been given back: at every instant the
- * count is what is really out, or less. The pages of a range are known one by one, so that a page that is
+ * Bytes are counted from after their allocation until they are freed: at every instant the count is what is
+ * really allocated, or less. The pages of a range are recorded one by one, so that a page that is
  * committed twice, or released without having been decommitted, is still counted right.
  */
 #include <pthread.h>
@@ -28,7 +28,7 @@ typedef struct counting {
     pthread_mutex_t lock; /* of all below; never held while the heap below is called */
     weir_heap_counts counts;
     uint64_t fail_in;     /* this many calls from now on fails; 0 = none */
-    uint64_t fail_repeat; /* and so many in all */
+    uint64_t fail_repeat; /* number of calls to fail */
     range *ranges;
 } counting;
 
@@ -37,7 +37,7 @@ static counting *self(weir_heap *heap)
     return (counting *)heap;
 }
 
-/* Counts a call and says whether it is to fail. */
+/* Counts a call and returns whether it must fail. */
 static bool call_fails(counting *c)
 {
     pthread_mutex_lock(&c->lock);
@@ -56,7 +56,8 @@ static bool call_fails(counting *c)
 
 static weir_err fail_call(size_t bytes)
 {
-    return weiri_fail(WEIR_E_NOMEM, "counting heap: refuses %zu bytes as it was told", bytes);
+    return weiri_fail(WEIR_E_NOMEM, "counting heap: refuses %zu bytes, as requested by the test",
+                      bytes);
 }
 
 /* Under the lock. */
@@ -142,7 +143,7 @@ static weir_err counting_reserve(weir_heap *heap, size_t bytes, void **ret_range
     return WEIR_OK;
 }
 
-/* Under the lock: marks pages and says how many bytes of them changed. */
+/* Under the lock: marks pages and returns the bytes that changed. */
 static uint64_t mark(counting *c, void *start, size_t offset, size_t bytes, unsigned char to)
 {
     size_t page = page_size(&c->heap);
@@ -193,7 +194,7 @@ static void counting_release(weir_heap *heap, void *start, size_t bytes)
     if (start == NULL) {
         return;
     }
-    /* The record goes first: once released, another thread may be given the same addresses. */
+    /* Remove the record first: once released, another thread may get the same addresses. */
     pthread_mutex_lock(&c->lock);
     uint64_t committed = mark(c, start, 0, bytes, 0);
     range *gone = NULL;

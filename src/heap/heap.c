@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * heap.c: the table of heaps, and the check of one that comes from outside. Hands out no bytes.
+ * heap.c: the table of heaps, and the check of a heap that a program brings. Allocates nothing.
  */
 #include "heap/heap.h"
 
@@ -46,7 +46,7 @@ static weir_err check_slots(const weir_heap *heap)
                            : ops->alloc == NULL   ? "alloc"
                            : ops->free == NULL    ? "free"
                                                   : "max_buffers";
-        return weiri_fail(WEIR_E_USAGE, "heap %s: slot %s is not there", ops->name, slot);
+        return weiri_fail(WEIR_E_USAGE, "heap %s: function %s is missing", ops->name, slot);
     }
     const struct {
         const char *name;
@@ -67,8 +67,8 @@ static weir_err check_slots(const weir_heap *heap)
     for (size_t i = 0; i < sizeof slots / sizeof slots[0]; i++) {
         bool wanted = (ops->flags & slots[i].flag) != 0;
         if (slots[i].there != wanted) {
-            return weiri_fail(WEIR_E_USAGE, "heap %s: slot %s is %s though %s is %s", ops->name,
-                              slots[i].name, slots[i].there ? "there" : "not there",
+            return weiri_fail(WEIR_E_USAGE, "heap %s: function %s is %s though %s is %s", ops->name,
+                              slots[i].name, slots[i].there ? "present" : "missing",
                               slots[i].flag == WEIR_HEAP_PAGES ? "WEIR_HEAP_PAGES"
                                                                : "WEIR_HEAP_DEVICE",
                               wanted ? "set" : "not set");
@@ -86,7 +86,7 @@ weir_err weir_heap_check(const weir_heap *heap)
         .known = sizeof(weir_heap_ops),
     };
     if (heap == NULL || heap->ops == NULL) {
-        return weiri_fail(WEIR_E_USAGE, "heap: slot ops is not there");
+        return weiri_fail(WEIR_E_USAGE, "heap: ops is missing");
     }
     const weir_heap_ops *ops = heap->ops;
     weir_err err = weiri_sized_check(&rule, ops);
@@ -94,7 +94,7 @@ weir_err weir_heap_check(const weir_heap *heap)
         return err;
     }
     if (ops->name == NULL || ops->name[0] == '\0') {
-        return weiri_fail(WEIR_E_USAGE, "heap: slot name is not there");
+        return weiri_fail(WEIR_E_USAGE, "heap: name is missing");
     }
     if ((ops->flags & ~(WEIR_HEAP_PAGES | WEIR_HEAP_DEVICE)) != 0) {
         return weiri_fail(WEIR_E_USAGE, "heap %s: slot flags is 0x%x, of unknown bits", ops->name,
@@ -110,13 +110,13 @@ weir_err weir_heap_check(const weir_heap *heap)
     if (WEIRI_HAS(heap->ops, page_size)) {
         size_t page = ops->page_size((weir_heap *)heap);
         if (page == 0 || (page & (page - 1)) != 0) {
-            return weiri_fail(WEIR_E_USAGE, "heap %s: slot page_size says %zu, not a power of two",
+            return weiri_fail(WEIR_E_USAGE, "heap %s: page_size returns %zu, not a power of two",
                               ops->name, page);
         }
     }
     size_t good = ops->good_size((weir_heap *)heap, 1);
     if (good < 1 || good == SIZE_MAX) {
-        return weiri_fail(WEIR_E_USAGE, "heap %s: slot good_size says %zu for 1 byte", ops->name,
+        return weiri_fail(WEIR_E_USAGE, "heap %s: good_size returns %zu for 1 byte", ops->name,
                           good);
     }
     return WEIR_OK;

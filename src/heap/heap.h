@@ -13,7 +13,7 @@
 typedef struct weiri_heap_kind {
     const char *name;
     const char *summary; /* one line */
-    /* Says the process's one heap of this kind, making it at the first call. Any thread; may block (a
+    /* Returns the process's one heap of this kind, created by the first call. Any thread; may block (a
      * device's library is loaded here). WEIR_E_USAGE: not on this machine, and why. */
     weir_err (*open)(weir_heap **ret_heap);
 } weiri_heap_kind;

@@ -218,7 +218,7 @@ static void faults_are_made(void **state)
     weir_heap_counting_fail(heap, 2, 2);
     assert_ok(heap->ops->alloc(heap, 10, &memory));
     heap->ops->free(heap, memory, 10);
-    assert_fails(heap->ops->alloc(heap, 10, &memory), WEIR_E_NOMEM, "as it was told");
+    assert_fails(heap->ops->alloc(heap, 10, &memory), WEIR_E_NOMEM, "as requested by the test");
     assert_int_equal(heap->ops->reserve(heap, 4096, &memory), WEIR_E_NOMEM);
     assert_ok(heap->ops->reserve(heap, 4096, &memory));
     weir_heap_counting_fail(heap, 1, 1);
@@ -292,7 +292,7 @@ static void tables_are_checked(void **state)
     assert_fails(weir_heap_check(&heap), WEIR_E_USAGE, "reserved");
     ops = good;
     ops.free = NULL;
-    assert_fails(weir_heap_check(&heap), WEIR_E_USAGE, "slot free");
+    assert_fails(weir_heap_check(&heap), WEIR_E_USAGE, "function free");
     ops = good;
     ops.decommit = NULL;
     assert_fails(weir_heap_check(&heap), WEIR_E_USAGE, "decommit");

@@ -2,17 +2,17 @@
  *
  * host.c: the host's memory.
  *
- * Below a page: the C library's allocator. Above: whole pages from mmap, given back by munmap, because an
+ * Below a page: the C library's allocator. Above: whole pages from mmap, freed by munmap, because an
  * allocator keeps what is freed (glibc raises its own mmap threshold up to 32 MiB as blocks are freed, and
- * then a freed buffer stays in its arena): with munmap the bytes have left when free returns, which is what
- * M3 and M7 count on. The price is a system call and a fault for each new page (1.5 us); a cache stands
- * above for that.
+ * then a freed buffer stays in its arena): with munmap the bytes are freed when free returns, as
+ * M3 and M7 require. The cost is a system call and a fault for each new page (1.5 us), which the cache
+ * amortises.
  *
  * What is charged (M4): of a small request its bytes, up to 64 B lost to alignment, and 16 B of the
  * allocator's header, rounded up to 64 B. The alignment is made here: glibc's posix_memalign leaves
- * splinters between blocks that nothing fits (48 B asked occupied 146 B on average, 1008 B 1024; glibc
+ * gaps between blocks that nothing fits (48 B requested occupied 146 B on average, 1008 B 1024; glibc
  * 2.36), and what cannot be foreseen cannot be charged. Mapped requests are charged in pages, and need no
- * header since free is told the size.
+ * header since free receives the size.
  *
  * Also reserves address space and commits pages of it. It keeps nothing that was freed.
  */
@@ -63,7 +63,7 @@ static size_t page_size(weir_heap *heap)
     return page_bytes;
 }
 
-/* Which of the two ways a request goes; a pure function of its size, since free decides by it too. */
+/* Which of the two ways serves a request; a pure function of its size, since free decides by it too. */
 static bool is_mapped(size_t bytes, size_t page)
 {
     return bytes > page - OVERHEAD;
@@ -85,7 +85,7 @@ static weir_err no_memory(size_t bytes, const char *what)
     return weiri_fail(WEIR_E_NOMEM, "host: the system refuses %zu bytes (%s)", bytes, what);
 }
 
-/* malloc aligns to 16 B, so between what it gives and the next multiple of 64 B there is always room for
+/* malloc aligns to 16 B, so between its result and the next multiple of 64 B there is always space for
  * the pointer that free needs. */
 static weir_err small_alloc(size_t bytes, void **ret_memory)
 {
@@ -133,15 +133,15 @@ static void host_free(weir_heap *heap, void *memory, size_t bytes)
         return;
     }
     size_t good = good_size(heap, bytes);
-    /* Neighbouring mappings are one to the kernel, and to cut a piece out of the middle needs one more:
-     * at its limit it refuses. max_buffers stays below that; should others have used them up, the bytes
-     * leave all the same and only the addresses stay. */
+    /* Neighbouring mappings are one to the kernel, and removing a piece from the middle needs one more:
+     * at its limit it refuses. max_buffers stays below that; if others have used them up, the bytes
+     * are freed all the same and only the addresses stay. */
     if (munmap(memory, good) != 0) {
         (void)madvise(memory, good, MADV_DONTNEED);
     }
 }
 
-/* Each mapped buffer may need a mapping of its own, of which the kernel bears max_map_count a process.
+/* Each mapped buffer may need a mapping of its own, of which the kernel allows max_map_count per process.
  * Small buffers have no such bound; but a cache may hold any mixture. */
 static size_t max_buffers(weir_heap *heap)
 {
@@ -163,7 +163,7 @@ static weir_err host_reserve(weir_heap *heap, size_t bytes, void **ret_range)
 
 /* Whole huge pages are asked for as such: one fault of 90 us instead of 512 of 1.5. Anything else never gets
  * one, whatever the system's default: decommitting a part of a huge page frees nothing until the kernel is
- * short of memory, though RSS says so at once. The advice is no more than that: failing, nothing is lost. */
+ * short of memory, though RSS says so at once. The advice is no more than that: if it fails, nothing is lost. */
 static weir_err host_commit(weir_heap *heap, void *range, size_t offset, size_t bytes)
 {
     (void)heap;
@@ -176,9 +176,9 @@ static weir_err host_commit(weir_heap *heap, void *range, size_t offset, size_t 
     return WEIR_OK;
 }
 
-/* Mapped anew over the old pages: these leave at once, what is committed again is zeroed, and unlike
- * madvise it also returns the system's commit charge (overcommit_memory 2). Where there is no mapping
- * left for the cut, madvise lets the bytes go and only the access stays. */
+/* Mapped anew over the old pages: these are freed at once, memory committed again is zeroed, and unlike
+ * madvise it also returns the system's commit charge (overcommit_memory 2). If no mapping is
+ * left for the split, madvise frees the bytes and only the access stays. */
 static weir_err host_decommit(weir_heap *heap, void *range, size_t offset, size_t bytes)
 {
     (void)heap;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * nominal.c: address space that is handed out and, unless somebody writes to it, never becomes memory.
+ * nominal.c: allocates address space, which uses no memory unless it is written to.
  *
- * Two heaps for replays of traces, which ask how a cache decides and not what is in its buffers: hundreds
- * of gigabytes may be live in one on a small machine. Both map with MAP_NORESERVE, so that the system
+ * Two heaps for replays of traces, which need a cache's decisions and not the content of its buffers:
+ * hundreds of gigabytes may be in use in one on a small machine. Both map with MAP_NORESERVE, so that the system
  * keeps no promise of memory for them either; what is written to (a cache's own records) is real memory.
  *
- *   nominal       charged as asked, to the byte: a policy that rounds by itself (mlx) is seen exactly.
+ *   nominal       charged exactly as requested: a policy that rounds by itself (mlx) is seen exactly.
  *   nominal:host  charged as by the host (host.c), with its pages: what a policy would hold there.
  *
- * They are no heaps for signals: what they charge is not what the system would have to give.
+ * They are not for signals: what they charge is not what the system would have to provide.
  */
 #include <stdint.h>
 #include <sys/mman.h>
@@ -21,7 +21,7 @@
 
 static const weir_heap *host(void)
 {
-    static weir_heap *found; /* the same pointer for ever, so threads that race write the same */
+    static weir_heap *found; /* always the same pointer, so racing threads write the same */
     weir_heap *heap = __atomic_load_n(&found, __ATOMIC_ACQUIRE);
     if (heap == NULL && weiri_heap_host.open(&heap) == WEIR_OK) {
         __atomic_store_n(&found, heap, __ATOMIC_RELEASE);

@@ -5,7 +5,7 @@
  * In uV, per channel c at frame n since the recording's origin:
  *   noise        Gaussian, SD `noise` (10 uV), white in time, independent between channels
  *   oscillations 10 Hz of 20 uV, its phase an eighth of a turn later a channel (c mod 8); 50 Hz of 5 uV
- *                and 130 Hz of 3 uV, in phase (each only where it lies below half the rate)
+ *                and 130 Hz of 3 uV, in phase (each only where it is below the Nyquist frequency)
  *   spikes       on every fourth channel, about 5 a second, 1.6 ms long, -60 to -180 uV (from 2 kHz on)
  *   offset       `offset` (0)
  * With `pause_every` and `pause` the recording stops for `pause` seconds after each `pause_every`: a new

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * abs.c: the magnitude of each value.
+ * abs.c: magnitude of each value.
  */
 #include "kernel/kernel.h"
 #include "unit/elementwise.h"
@@ -27,7 +27,7 @@ static const weir_setting table[] = {{0}};
 const weiri_unit_ops weiri_unit_abs = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "abs",
-             .summary = "the magnitude of each value",
+             .summary = "magnitude of each value",
              .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .plan = plan,

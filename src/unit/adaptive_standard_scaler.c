@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * adaptive_standard_scaler.c: each value less the exponentially weighted mean so far, in units of
+ * adaptive_standard_scaler.c: each value minus the exponentially weighted mean so far, in units of
  * the exponentially weighted standard deviation so far; 0 while there is no deviation.
  */
 #include "unit/ewma_shared.h"

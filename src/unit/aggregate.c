@@ -29,14 +29,15 @@ static const weir_setting table[] = {
      .type = WEIR_SETTING_STRING,
      .preset = NULL,
      .offset = offsetof(aggregate_settings, axis),
-     .help = "the dimension to join; not the stream's own",
+     .help = "dimension to aggregate; not the stream's dimension",
      .example = "time"},
     {.name = "operation",
      .type = WEIR_SETTING_ENUM,
      .preset = "mean",
      .choices = weiri_operations,
      .offset = offsetof(aggregate_settings, operation),
-     .help = "what it becomes; argmin and argmax give the coordinate, where the dimension has one"},
+     .help =
+         "aggregation; argmin and argmax give the coordinate, if the dimension has coordinates"},
     {.name = NULL},
 };
 
@@ -87,11 +88,10 @@ static weir_err find_axis(const weir_spec *in, const char *name, int *ret_dim)
         return WEIR_OK;
     }
     if (dim == 0) {
-        return weiri_fail(
-            WEIR_E_CHAIN,
-            "axis: '%s' is the stream's own dimension; use binned_aggregate, or window "
-            "before it",
-            name);
+        return weiri_fail(WEIR_E_CHAIN,
+                          "axis: '%s' is the stream's dimension; use binned_aggregate, or window "
+                          "before it",
+                          name);
     }
     const char *d[WEIR_MAX_DIMS];
     for (size_t i = 0; i < WEIR_MAX_DIMS; i++) {
@@ -110,7 +110,8 @@ static weir_err check_units(const weir_spec *in, int dim)
     for (uint64_t i = 1; i < in->dims[dim].size; i++) {
         if (strcmp(in->units[0], in->units[i]) != 0) {
             return weiri_fail(WEIR_E_CHAIN,
-                              "axis: channels of different units cannot be joined: channel 0 is in "
+                              "axis: channels with different physical units cannot be aggregated: "
+                              "channel 0 is in "
                               "'%s', channel %llu in '%s'",
                               in->units[0], (unsigned long long)i, in->units[i]);
         }
@@ -253,7 +254,7 @@ static void run_aggregate(weiri_block *block, const weiri_work *work)
 const weiri_unit_ops weiri_unit_aggregate = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "aggregate",
-             .summary = "joins an inner dimension into one value: mean, max, std and so on",
+             .summary = "aggregates an inner dimension into one value: mean, max, std and so on",
              .flags = WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(aggregate_settings),

@@ -154,7 +154,7 @@ static void mistakes_are_named(void **state)
     const char *mixed[6] = {"uV", "uV", "mV", "uV", "uV", "uV"};
     spec.units = mixed;
     static const char *const cases[][2] = {
-        {"win", "binned_aggregate"}, {"fre", "freq"}, {"ch", "different units"}};
+        {"win", "binned_aggregate"}, {"fre", "freq"}, {"ch", "different physical units"}};
     for (size_t i = 0; i < 3; i++) {
         weir_value given = weir_text("axis", cases[i][0]);
         drive *d = NULL;

@@ -33,7 +33,7 @@ static weir_err find_heap(const as_array_settings *settings, weir_heap **ret_hea
     return err == WEIR_OK ? err : weiri_fail_prefix(WEIR_E_CHAIN, "backend: ");
 }
 
-/* WEIR_NO_LIMIT: the heap's own default stands. What is not stated is weaker than the environment, by which a
+/* WEIR_NO_LIMIT: the heap's own default applies. What is not stated is weaker than the environment, by which a
  * parent's limit reaches a child (M8). */
 static weir_err read_limit(const as_array_settings *settings, uint64_t *ret_limit)
 {
@@ -209,31 +209,30 @@ static const weir_setting table[] = {
      .type = WEIR_SETTING_STRING,
      .preset = "host",
      .offset = offsetof(as_array_settings, backend),
-     .help = "the heap that is converted for; host (or numpy) sets no limit"},
+     .help = "heap that the values are converted for; host (or numpy) sets no limit"},
     {.name = "dtype",
      .type = WEIR_SETTING_STRING,
      .preset = "null",
      .offset = offsetof(as_array_settings, dtype),
-     .help = "u8 u16 i16 i32 f32 f64 c64 c128, or numpy's name; null keeps it; not from complex to "
-             "real values",
+     .help = "u8 u16 i16 i32 f32 f64 c64 c128, or the NumPy name; null: unchanged; complex to "
+             "real is not allowed",
      .example = "float64"},
     {.name = "cache_limit",
      .type = WEIR_SETTING_STRING,
      .preset = "default",
      .offset = offsetof(as_array_settings, cache_limit),
-     .help = "what the heap's default cache may keep in this process; default: as WEIR_CACHE_LIMIT "
-             "says, "
-             "else 512 MiB; none asks for no limit"},
+     .help = "largest size of unused buffers in the heap's default cache in this process; default: "
+             "WEIR_CACHE_LIMIT, else 512 MiB; none: unlimited"},
     {.name = "mlx_cache_limit_mb",
      .type = WEIR_SETTING_IGNORED,
-     .help = "of the reference: see cache_limit"},
+     .help = "accepted for ezmsg-sigproc compatibility; ignored: see cache_limit"},
     {0},
 };
 
 const weiri_unit_ops weiri_unit_as_array = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "as_array",
-             .summary = "values of another type, for another heap",
+             .summary = "converts the values to another dtype, for another heap",
              .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COMPLEX | WEIR_UNIT_IN_PLACE |
                       WEIR_UNIT_COLUMNWISE,
              .settings = table},

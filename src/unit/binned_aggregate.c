@@ -33,7 +33,7 @@ static const weir_setting table[] = {
      .type = WEIR_SETTING_STRING,
      .preset = "null",
      .offset = offsetof(binned_settings, axis),
-     .help = "the stream's dimension; nothing else can be binned"},
+     .help = "name of the stream's dimension; no other can be binned"},
     {.name = "bin_duration",
      .type = WEIR_SETTING_QUANTITY,
      .kind = WEIR_TIME,
@@ -50,8 +50,8 @@ static const weir_setting table[] = {
      .choices = weiri_operations,
      .offset = offsetof(binned_settings, operations),
      .help =
-         "what a bin becomes (argmin, argmax: the number of the frame within it); a list adds a "
-         "last dimension, one entry an operation"},
+         "aggregation of a bin (argmin, argmax: number of the frame within the bin); a list adds a "
+         "last dimension with one entry per operation"},
     {.name = "newaxis",
      .type = WEIR_SETTING_STRING,
      .preset = "metric",
@@ -67,7 +67,7 @@ static const weir_setting table[] = {
      .type = WEIR_SETTING_BOOL,
      .preset = "false",
      .offset = offsetof(binned_settings, passthrough),
-     .help = "true: let the stream through as it is"},
+     .help = "true: pass the stream through unchanged"},
     {.name = NULL},
 };
 
@@ -112,11 +112,11 @@ static weir_err plan_metrics(const binned_settings *set, weiri_unit_plan *plan)
     if (plan->in->dim_count >= WEIR_MAX_DIMS) {
         return weiri_fail(
             WEIR_E_CHAIN,
-            "operation: a list adds a dimension, and the stream has %d already; name one",
+            "operation: a list adds a dimension, and the stream already has %d; use one name",
             WEIR_MAX_DIMS);
     }
     if (weir_spec_dim(plan->in, set->newaxis) >= 0) {
-        return weiri_fail(WEIR_E_CHAIN, "newaxis: the stream has a dimension '%s' already",
+        return weiri_fail(WEIR_E_CHAIN, "newaxis: the stream already has a dimension '%s'",
                           set->newaxis);
     }
     const char **labels = plan->memory.get(plan->memory.user, count * sizeof *labels);
@@ -192,7 +192,7 @@ static weir_err plan_binned(const void *settings, weiri_unit_plan *plan)
         return err;
     }
     if (set->axis != NULL) {
-        weiri_notice(plan->notices, "axis: '%s' is what bins go along anyway", set->axis);
+        weiri_notice(plan->notices, "axis: ignored: bins are always along '%s'", set->axis);
     }
     plan->constant_bytes = sizeof(binned);
     if (set->passthrough) {

@@ -50,8 +50,8 @@ check_edge(const butterworth_settings *settings, const char *name, double freque
         return weiri_fail(WEIR_E_CHAIN, "%s: %.15g%s is not above 0", name, frequency, unit);
     }
     if (frequency >= limit) {
-        return weiri_fail(WEIR_E_CHAIN, "%s: %.15g%s is %s half the rate, %.15g%s", name, frequency,
-                          unit, frequency > limit ? "above" : "not below", limit, unit);
+        return weiri_fail(WEIR_E_CHAIN, "%s: %.15g%s is %s the Nyquist frequency, %.15g%s", name,
+                          frequency, unit, frequency > limit ? "above" : "not below", limit, unit);
     }
     return WEIR_OK;
 }
@@ -84,7 +84,7 @@ static weir_err check_design(const butterworth_settings *settings, double rate_h
     }
     return weiri_fail(
         WEIR_E_CHAIN,
-        "%s: float64 cannot hold a filter of order %d with an edge at %.15g%s for %.15g "
+        "%s: float64 cannot represent a filter of order %d with an edge at %.15g%s for %.15g "
         "Hz: %s; lower the rate before it (downsample), or the order",
         name, (int)settings->order, edge_hz, settings->wn_hz ? " Hz" : "", rate_hz, how);
 }
@@ -95,14 +95,14 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     double rate_hz = plan->in->rate_hz;
     weir_err err = weiri_axis_is_stream(plan->in, given->axis);
     if (err == WEIR_OK && given->order == 0) {
-        weiri_notice(plan->notices, "butterworth: order 0 hands the signal on unfiltered");
+        weiri_notice(plan->notices, "butterworth: order 0 passes the signal through unchanged");
         return weiri_recursive_plan(plan, 0, false);
     }
     if (err == WEIR_OK && isnan(given->cuton) && isnan(given->cutoff)) {
         err =
             weiri_fail(WEIR_E_CHAIN,
                        "cutoff: neither cuton (high-pass) nor cutoff (low-pass) is given; order: 0 "
-                       "hands the signal on unfiltered");
+                       "passes the signal through unchanged");
     }
     if (err == WEIR_OK && !isnan(given->cuton)) {
         err = check_edge(given, "cuton", given->cuton, rate_hz);
@@ -111,7 +111,7 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
         err = check_edge(given, "cutoff", given->cutoff, rate_hz);
     }
     if (err == WEIR_OK && given->cuton == given->cutoff) {
-        err = weiri_fail(WEIR_E_CHAIN, "cutoff: %.15g%s is cuton too: no band is left",
+        err = weiri_fail(WEIR_E_CHAIN, "cutoff: %.15g%s equals cuton: the band is empty",
                          given->cutoff, given->wn_hz ? " Hz" : "");
     }
     if (err == WEIR_OK) {
@@ -158,7 +158,7 @@ static const weir_setting table[] = {
      .min = 0,
      .max = WEIRI_ORDER_MAX,
      .offset = offsetof(butterworth_settings, order),
-     .help = "of the low-pass that the filter is made from; 0 hands the signal on unfiltered",
+     .help = "prototype low-pass order; 0 passes the signal through unchanged",
      .example = "4"},
     {.name = "cuton",
      .type = WEIR_SETTING_QUANTITY,
@@ -166,8 +166,8 @@ static const weir_setting table[] = {
      .preset = "null",
      .offset = offsetof(butterworth_settings, cuton),
      .help =
-         "lower edge: alone a high-pass; below cutoff a band-pass, above it a band-stop; set while "
-         "running, the filter's state is kept",
+         "lower edge: alone a high-pass; below cutoff a band-pass, above it a band-stop; a change "
+         "while running keeps the filter's state",
      .example = "300 Hz",
      .live = true},
     {.name = "cutoff",
@@ -175,35 +175,37 @@ static const weir_setting table[] = {
      .kind = WEIR_FREQUENCY,
      .preset = "null",
      .offset = offsetof(butterworth_settings, cutoff),
-     .help = "upper edge: alone a low-pass; set while running, the filter's state is kept",
+     .help = "upper edge: alone a low-pass; a change while running keeps the filter's state",
      .example = "6 kHz",
      .live = true},
     {.name = "wn_hz",
      .type = WEIR_SETTING_BOOL,
      .preset = "true",
      .offset = offsetof(butterworth_settings, wn_hz),
-     .help = "false: edges are fractions of half the rate, plain numbers from 0 to 1"},
+     .help = "false: edges are fractions of the Nyquist frequency, plain numbers from 0 to 1"},
     {.name = "axis",
      .type = WEIR_SETTING_STRING,
      .preset = "null",
      .offset = offsetof(butterworth_settings, axis),
-     .help = "the stream's dimension, the only one there is for it"},
+     .help = "name of the stream's dimension; no other is allowed"},
     {.name = "coef_type",
      .type = WEIR_SETTING_IGNORED,
-     .help = "of the reference: filters are always sections here"},
+     .help = "accepted for ezmsg-sigproc compatibility; ignored: always second-order sections"},
     {.name = "use_fast_sosfilt",
      .type = WEIR_SETTING_IGNORED,
-     .help = "of the reference's backend"},
-    {.name = "use_mlx_metal", .type = WEIR_SETTING_IGNORED, .help = "of the reference's backend"},
+     .help = "accepted for ezmsg-sigproc compatibility; ignored"},
+    {.name = "use_mlx_metal",
+     .type = WEIR_SETTING_IGNORED,
+     .help = "accepted for ezmsg-sigproc compatibility; ignored"},
     {.name = "mlx_metal_chunk_sizes",
      .type = WEIR_SETTING_IGNORED,
-     .help = "of the reference's backend"},
+     .help = "accepted for ezmsg-sigproc compatibility; ignored"},
     {.name = "thread_min_bytes",
      .type = WEIR_SETTING_IGNORED,
-     .help = "of the reference's backend"},
+     .help = "accepted for ezmsg-sigproc compatibility; ignored"},
     {.name = "fir_fft_min_taps",
      .type = WEIR_SETTING_IGNORED,
-     .help = "of the reference's backend"},
+     .help = "accepted for ezmsg-sigproc compatibility; ignored"},
     {0},
 };
 

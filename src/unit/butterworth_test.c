@@ -173,11 +173,11 @@ static void what_cannot_be_is_refused(void **state)
         double order;
         const char *cuton, *cutoff, *detail;
     } cases[] = {
-        {4, NULL, "20 kHz", "cutoff: 20000 Hz is above half the rate, 15000 Hz"},
-        {4, NULL, "15 kHz", "cutoff: 15000 Hz is not below half the rate, 15000 Hz"},
-        {4, "16 kHz", NULL, "cuton: 16000 Hz is above half the rate, 15000 Hz"},
+        {4, NULL, "20 kHz", "cutoff: 20000 Hz is above the Nyquist frequency, 15000 Hz"},
+        {4, NULL, "15 kHz", "cutoff: 15000 Hz is not below the Nyquist frequency, 15000 Hz"},
+        {4, "16 kHz", NULL, "cuton: 16000 Hz is above the Nyquist frequency, 15000 Hz"},
         {4, "0 Hz", "1 kHz", "cuton: 0 Hz is not above 0"},
-        {4, "1 kHz", "1 kHz", "cutoff: 1000 Hz is cuton too: no band is left"},
+        {4, "1 kHz", "1 kHz", "cutoff: 1000 Hz equals cuton: the band is empty"},
         {4, NULL, NULL, "cutoff: neither cuton"},
         {13, NULL, "1 kHz", "order: "},
         {-1, NULL, "1 kHz", "order: "},
@@ -204,7 +204,7 @@ static void what_cannot_be_is_refused(void **state)
     drive_close(d);
 }
 
-/* wn_hz: false is 0..1 of half the rate. */
+/* wn_hz: false is 0..1 of the Nyquist frequency. */
 static void edges_may_be_fractions(void **state)
 {
     (void)state;
@@ -321,7 +321,7 @@ static void edges_that_float64_cannot_hold(void **state)
                 if (err != WEIR_OK) {
                     assert_int_equal(err, WEIR_E_CHAIN);
                     assert_true(order > 1 || kind >= 4 || off < 1e-10);
-                    assert_non_null(strstr(weir_err_detail(), "float64 cannot hold"));
+                    assert_non_null(strstr(weir_err_detail(), "float64 cannot represent"));
                     refused++;
                     continue;
                 }
@@ -346,7 +346,7 @@ static void edges_that_float64_cannot_hold(void **state)
     assert_int_equal(open_filter(WEIR_F32, 1, 2, "1e-5 Hz", NULL, &d), WEIR_E_CHAIN);
     assert_string_equal(
         weir_err_detail(),
-        "cuton: float64 cannot hold a filter of order 2 with an edge at 1e-05 Hz for "
+        "cuton: float64 cannot represent a filter of order 2 with an edge at 1e-05 Hz for "
         "30000 Hz: it would not be stable; lower the rate before it (downsample), or "
         "the order");
     assert_int_equal(open_filter(WEIR_F32, 1, 4, "0.01 Hz", NULL, &d), WEIR_OK);

@@ -67,7 +67,7 @@ static const weir_setting table[] = {
 const weiri_unit_ops weiri_unit_clip = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "clip",
-             .summary = "keeps values within bounds",
+             .summary = "limits values to a range",
              .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(clip_settings),

@@ -53,7 +53,7 @@ static weir_err check_groups(const weir_value *groups, uint64_t channels, weiri_
 {
     if (groups->type != WEIR_VALUE_LIST) {
         return weiri_fail(WEIR_E_CHAIN,
-                          "channel_groups: a list of lists of channel numbers is wanted");
+                          "channel_groups: expected a list of lists of channel numbers");
     }
     bool *seen = memory.get(memory.user, (size_t)channels + 1);
     if (seen == NULL) {
@@ -78,7 +78,8 @@ static weir_err check_groups(const weir_value *groups, uint64_t channels, weiri_
             if (seen[(size_t)number]) {
                 return weiri_fail(
                     WEIR_E_CHAIN,
-                    "channel_groups: channel %.0f stands twice; groups do not overlap", number);
+                    "channel_groups: channel %.0f is listed twice; groups must not overlap",
+                    number);
             }
             seen[(size_t)number] = true;
         }
@@ -133,11 +134,11 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     if (dim == 0) {
         return weiri_fail(
             WEIR_E_CHAIN,
-            "axis: '%s' is the stream's dimension; a reference is taken within a frame",
+            "axis: '%s' is the stream's dimension; a reference is computed within a frame",
             given->axis);
     }
     if (weir_spec_columns(plan->in) > UINT32_MAX) {
-        return weiri_fail(WEIR_E_CHAIN, "axis: more than %u values a frame", UINT32_MAX);
+        return weiri_fail(WEIR_E_CHAIN, "axis: more than %u values per frame", UINT32_MAX);
     }
     if (given->channel_groups != NULL) {
         weir_err err = check_groups(given->channel_groups, plan->in->dims[dim].size, plan->memory);
@@ -467,27 +468,27 @@ static const weir_setting table[] = {
      .preset = "mean",
      .choices = modes,
      .offset = offsetof(reference_settings, mode),
-     .help = "what of the group's channels is subtracted",
+     .help = "value subtracted from each channel of a group",
      .live = true},
     {.name = "include_current",
      .type = WEIR_SETTING_BOOL,
      .preset = "true",
      .offset = offsetof(reference_settings, include_current),
      .help =
-         "false: a channel is not in its own reference: it is the mean or median of the others "
+         "false: the reference of a channel is the mean or median of the other channels "
          "(ezmsg-sigproc's median without the channel differs: (x - median of all) N / (N - 1))",
      .live = true},
     {.name = "channel_groups",
      .type = WEIR_SETTING_ANY,
      .preset = "null",
      .offset = offsetof(reference_settings, channel_groups),
-     .help =
-         "lists of channel numbers from 0, a reference each; channels in none stay as they are"},
+     .help = "lists of channel numbers from 0, each with its own reference; other channels stay "
+             "unchanged"},
     {.name = "axis",
      .type = WEIR_SETTING_STRING,
      .preset = "null",
      .offset = offsetof(reference_settings, axis),
-     .help = "the axis whose entries are channels; null = ch"},
+     .help = "axis whose entries are the channels; null = ch"},
     {0},
 };
 

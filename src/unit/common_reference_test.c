@@ -234,7 +234,7 @@ static void settings_are_checked(void **state)
         .key = "channel_groups", .type = WEIR_VALUE_LIST, .items = &list, .count = 1};
     drive *d = NULL;
     assert_int_equal(drive_open("common_reference", &spec, &given, 1, &d), WEIR_E_CHAIN);
-    assert_non_null(strstr(weir_err_detail(), "channel 1 stands twice"));
+    assert_non_null(strstr(weir_err_detail(), "channel 1 is listed twice"));
     twice[1].number = 4.0;
     assert_int_equal(drive_open("common_reference", &spec, &given, 1, &d), WEIR_E_CHAIN);
     assert_non_null(strstr(weir_err_detail(), "0 to 3"));

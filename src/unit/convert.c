@@ -74,7 +74,7 @@ static void copy_run(weiri_block *block, const weiri_work *work)
 const weiri_unit_ops weiri_unit_copy = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "copy",
-             .summary = "as it is (inserted by the chain)",
+             .summary = "copy (inserted by the chain)",
              .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COMPLEX | WEIR_UNIT_IN_PLACE |
                       WEIR_UNIT_COLUMNWISE},
     .plan = copy_plan,

@@ -24,7 +24,7 @@ static const weir_setting table[] = {
      .type = WEIR_SETTING_STRING,
      .preset = "null",
      .offset = offsetof(downsample_settings, axis),
-     .help = "the stream's dimension; for others there is slicer with '::2'"},
+     .help = "name of the stream's dimension; for others use slicer with '::2'"},
     {.name = "target_rate",
      .type = WEIR_SETTING_QUANTITY,
      .kind = WEIR_FREQUENCY,
@@ -40,7 +40,7 @@ static const weir_setting table[] = {
      .min = 1,
      .max = MOST_FRAMES,
      .offset = offsetof(downsample_settings, factor),
-     .help = "keep every factor-th frame; goes before target_rate",
+     .help = "keep every factor-th frame; overrides target_rate",
      .example = "7"},
     {.name = NULL},
 };
@@ -66,17 +66,17 @@ static weir_err plan_downsample(const void *settings, weiri_unit_plan *plan)
     }
     bool targeted = !isnan(set->target_rate_hz);
     if (set->axis != NULL) {
-        weiri_notice(plan->notices, "axis: '%s' is what frames are kept along anyway", set->axis);
+        weiri_notice(plan->notices, "axis: ignored: downsampling is always along '%s'", set->axis);
     }
     if (targeted && set->factor != INT64_MIN) {
-        weiri_notice(plan->notices, "target_rate: without effect where factor is given");
+        weiri_notice(plan->notices, "target_rate: ignored because factor is given");
     } else if (targeted && set->target_rate_hz > rate_hz) {
         weiri_notice(plan->notices,
                      "target_rate: %g Hz is above the stream's rate, %g Hz; every frame is kept",
                      set->target_rate_hz, rate_hz);
     } else if (!targeted && set->factor == INT64_MIN) {
         weiri_notice(plan->notices,
-                     "factor: neither it nor target_rate is given; every frame is kept");
+                     "factor: neither factor nor target_rate is given; every frame is kept");
     }
     uint64_t factor = factor_of(set, rate_hz);
     plan->skipped_frames = factor - 1;

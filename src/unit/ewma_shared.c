@@ -14,8 +14,8 @@ weir_err weiri_ewma_plan(const weiri_ewma_settings *settings, weiri_unit_plan *p
     }
     if (!settings->accumulate) {
         return weiri_fail(WEIR_E_CHAIN,
-                          "accumulate: false would start anew at each message, so the output would "
-                          "depend on how the stream is cut; only true is there");
+                          "accumulate: false would restart at each message, so the output would "
+                          "depend on message boundaries; only true is allowed");
     }
     if (!settings->passthrough) {
         plan->delay_frames =
@@ -42,30 +42,31 @@ const weir_setting weiri_ewma_table[] = {
      .max = 1e9,
      .offset = offsetof(weiri_ewma_settings, time_constant),
      .help =
-         "time after which a sample's weight has fallen to 1/e; set while running, the average so "
-         "far is kept",
+         "time after which a sample's weight has fallen to 1/e; a change while running keeps the "
+         "average",
      .example = "10 ms",
      .live = true},
     {.name = "accumulate",
      .type = WEIR_SETTING_BOOL,
      .preset = "true",
      .offset = offsetof(weiri_ewma_settings, accumulate),
-     .help = "only true is there: false would make the output depend on the cut"},
+     .help = "only true is allowed: with false the output would depend on message boundaries"},
     {.name = "passthrough",
      .type = WEIR_SETTING_BOOL,
      .preset = "false",
      .offset = offsetof(weiri_ewma_settings, passthrough),
-     .help = "true hands the input on unchanged"},
+     .help = "true: pass the input through unchanged"},
     {.name = "axis",
      .type = WEIR_SETTING_STRING,
      .preset = "null",
      .offset = offsetof(weiri_ewma_settings, axis),
-     .help = "the stream's dimension, the only one there is for it"},
+     .help = "name of the stream's dimension; no other is allowed"},
     {.name = "reset_on_resume",
      .type = WEIR_SETTING_IGNORED,
-     .help = "of the reference: passthrough cannot change here while it runs"},
+     .help = "accepted for ezmsg-sigproc compatibility; ignored: passthrough cannot change while "
+             "running"},
     {.name = "mlx_metal_chunk_sizes",
      .type = WEIR_SETTING_IGNORED,
-     .help = "of the reference's backend"},
+     .help = "accepted for ezmsg-sigproc compatibility; ignored"},
     {0},
 };

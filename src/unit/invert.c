@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * invert.c: the reciprocal of each value. That of 0 is infinite, which the next unit treats as missing (S5).
+ * invert.c: reciprocal of each value. That of 0 is infinite, which the next unit treats as missing (S5).
  */
 #include "kernel/kernel.h"
 #include "unit/elementwise.h"
@@ -26,7 +26,7 @@ static const weir_setting table[] = {{0}};
 const weiri_unit_ops weiri_unit_invert = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "invert",
-             .summary = "the reciprocal of each value",
+             .summary = "reciprocal of each value",
              .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .plan = plan,

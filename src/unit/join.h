@@ -8,7 +8,7 @@
 
 #include "unit/unit.h"
 
-/* Fails unless there are at least two inputs, at most so many, all of one dtype. */
+/* Fails unless there are at least two inputs, at most `most`, all of one dtype. */
 weir_err weiri_join_check(const weiri_unit_plan *plan, size_t most);
 
 /* Whether two inputs have the same dimensions; sizes of dimension `but` may differ (0: none may, since the

@@ -330,7 +330,7 @@ static void mistakes_are_named(void **state)
     refused("merge", (weir_spec[]){two, wide}, 2, NULL, 0, "inputs:", "f64");
     refused("add", (weir_spec[]){two, other}, 2, NULL, 0, "inputs:", "'mV'");
     refused("merge", (weir_spec[]){two, two}, 2, &keep, 1, "relabel_axis:", "'a'");
-    refused("merge", (weir_spec[]){two, two}, 2, &axis, 1, "axis:", "own dimension");
+    refused("merge", (weir_spec[]){two, two}, 2, &axis, 1, "axis:", "the stream's dimension");
     refused("merge", (weir_spec[]){two, two}, 2, same, 1, "label_b:", "'a_a'");
     refused("merge", (weir_spec[]){two, two}, 2, same + 1, 1, "align_axis:", "time");
     weir_value identical[] = {weir_text("assert_identical_shared_axes", "true"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * log.c: the logarithm of each value. What has none gives -inf (|x| < DBL_MIN) or NaN (below
+ * log.c: logarithm of each value. What has none gives -inf (|x| < DBL_MIN) or NaN (below
  * that), which the next unit treats as missing (S5).
  */
 #include <float.h>
@@ -24,7 +24,7 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     const log_settings *given = settings;
     plan->constant_bytes = sizeof(log_constants);
     if (given->base == 1.0) {
-        return weiri_fail(WEIR_E_CHAIN, "base: 1 has no logarithm");
+        return weiri_fail(WEIR_E_CHAIN, "base: 1 is not allowed: its logarithm is undefined");
     }
     return weiri_units_follow(plan, 0.0, "");
 }
@@ -57,7 +57,7 @@ static const weir_setting table[] = {
      .min = 1e-300,
      .max = 1e300,
      .offset = offsetof(log_settings, base),
-     .help = "of the logarithm; not 1",
+     .help = "base of the logarithm; not 1",
      .live = true},
     {.name = "clip_zero",
      .type = WEIR_SETTING_BOOL,
@@ -71,7 +71,7 @@ static const weir_setting table[] = {
 const weiri_unit_ops weiri_unit_log = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "log",
-             .summary = "the logarithm of each value",
+             .summary = "logarithm of each value",
              .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(log_settings),

@@ -266,8 +266,8 @@ static weir_err find_axis(const merge_settings *set, const weiri_unit_plan *plan
     }
     if (dim == 0) {
         return weiri_fail(WEIR_E_CHAIN,
-                          "axis: '%s' is the stream's own dimension, along which inputs run side "
-                          "by side; name another, such as ch",
+                          "axis: '%s' is the stream's dimension, along which inputs are aligned; "
+                          "use another one, such as ch",
                           set->axis);
     }
     if (dim < 0 && in->dim_count >= WEIR_MAX_DIMS) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * pow.c: each value to a constant power. 2, 0.5, 1 and -1 are a product, a root, the value and a
+ * pow.c: each value raised to a constant power. 2, 0.5, 1 and -1 are a product, a root, the value and a
  * quotient, each rounded once in the stream's dtype; all else is libm's pow in float64.
  */
 #include "kernel/kernel.h"
@@ -65,7 +65,7 @@ static const weir_setting table[] = {
      .type = WEIR_SETTING_NUMBER,
      .preset = "2",
      .offset = offsetof(pow_settings, exponent),
-     .help = "the power; 2 squares",
+     .help = "exponent; 2 squares each value",
      .live = true},
     {0},
 };
@@ -73,7 +73,7 @@ static const weir_setting table[] = {
 const weiri_unit_ops weiri_unit_pow = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "pow",
-             .summary = "each value to a constant power",
+             .summary = "each value raised to a constant power",
              .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(pow_settings),

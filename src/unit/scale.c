@@ -43,7 +43,7 @@ static const weir_setting table[] = {
      .type = WEIR_SETTING_NUMBER,
      .preset = "1",
      .offset = offsetof(scale_settings, scale),
-     .help = "the factor",
+     .help = "factor",
      .live = true},
     {0},
 };

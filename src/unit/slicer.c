@@ -34,31 +34,31 @@ static const weir_setting table[] = {
      .preset = "",
      .offset = offsetof(slicer_settings, selection),
      .help = "numbers from 0 (negative: from the end), slices 1:5:2, labels, patterns C[34]; with "
-             "commas or as a list; a single number takes the dimension away",
+             "commas or as a list; a single number removes the dimension",
      .example = "1:5:2"},
     {.name = "axis",
      .type = WEIR_SETTING_STRING,
      .preset = "null",
      .offset = offsetof(slicer_settings, axis),
-     .help = "the dimension to select from: ch, or the last, where nothing is said"},
+     .help = "dimension to select from; default: ch, or the last if there is no ch"},
     {.name = "field",
      .type = WEIR_SETTING_STRING,
      .preset = "null",
      .offset = offsetof(slicer_settings, field),
-     .help = "null only: labels have no fields here"},
+     .help = "only null is allowed: labels have no fields"},
     {.name = "order",
      .type = WEIR_SETTING_ENUM,
      .preset = "axis",
      .choices = orders,
      .offset = offsetof(slicer_settings, order),
-     .help = "order of several: as they lie on the axis, or as the selection names them"},
+     .help = "order of the output entries: as on the axis, or as in the selection"},
     {.name = "on_empty",
      .type = WEIR_SETTING_ENUM,
      .preset = "raise",
      .choices = empties,
      .offset = offsetof(slicer_settings, on_empty),
-     .help =
-         "a name that fits nothing: raise: an error; warn: a notice, as long as something is left"},
+     .help = "a name that matches nothing: raise: an error; warn: a notice, if something else is "
+             "selected"},
     {.name = NULL},
 };
 
@@ -76,16 +76,15 @@ static int find_dim(const slicer_settings *set, const weir_spec *in)
 static weir_err check_dim(const slicer_settings *set, const weir_spec *in, int dim)
 {
     if (set->field != NULL) {
-        return weiri_fail(WEIR_E_CHAIN, "field: labels have no fields here; leave it out");
+        return weiri_fail(WEIR_E_CHAIN, "field: labels have no fields; remove this setting");
     }
     if (dim > 0) {
         return WEIR_OK;
     }
     if (dim == 0) {
-        return weiri_fail(
-            WEIR_E_CHAIN,
-            "axis: '%s' is the stream's own dimension; downsample keeps every n-th frame",
-            in->dims[0].name);
+        return weiri_fail(WEIR_E_CHAIN,
+                          "axis: '%s' is the stream's dimension; downsample keeps every n-th frame",
+                          in->dims[0].name);
     }
     const char *d[WEIR_MAX_DIMS];
     for (size_t i = 0; i < WEIR_MAX_DIMS; i++) {
@@ -174,7 +173,7 @@ static weir_err plan_slicer(const void *settings, weiri_unit_plan *plan)
         return err;
     }
     if (s.left_out > 0) {
-        weiri_notice(plan->notices, "selection: %llu of its names fit nothing",
+        weiri_notice(plan->notices, "selection: %llu of its names match nothing",
                      (unsigned long long)s.left_out);
     }
     plan->columnwise = strcmp(s.axis->name, "ch") != 0;
@@ -187,7 +186,7 @@ static weir_err plan_slicer(const void *settings, weiri_unit_plan *plan)
     return WEIR_OK;
 }
 
-/* Behind the list is what resolving needs. */
+/* After the list: memory needed for resolving. */
 static void prepare_slicer(const void *settings, const weiri_unit_plan *plan, void *constants)
 {
     const slicer_settings *set = settings;
@@ -254,7 +253,7 @@ static void run_slicer(weiri_block *block, const weiri_work *work)
 const weiri_unit_ops weiri_unit_slicer = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "slicer",
-             .summary = "takes some channels (or entries of another inner dimension)",
+             .summary = "selects channels (or entries of another inner dimension)",
              .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COMPLEX | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(slicer_settings),

@@ -63,9 +63,9 @@ static const weir_setting table[] = {
      .min = 1e-6,
      .max = 1e6,
      .offset = offsetof(crossing_settings, threshold),
-     .help = "threshold as a multiple of the channel's running noise, median(|x|) / 0.6745; acts "
-             "from the next "
-             "frame on",
+     .help =
+         "threshold as a multiple of the channel's running noise, median(|x|) / 0.6745; a change "
+         "acts from the next frame on",
      .example = "2",
      .live = true},
     {.name = "level",
@@ -91,7 +91,7 @@ static const weir_setting table[] = {
      .min = 1e-9,
      .max = 1e9,
      .offset = offsetof(crossing_settings, noise_time_s),
-     .help = "time constant of the noise estimate; in the first tenth of it nothing is detected",
+     .help = "time constant of the noise estimate; nothing is detected in the first tenth of it",
      .example = "50 ms"},
     {.name = "refrac_dur",
      .type = WEIR_SETTING_QUANTITY,
@@ -100,7 +100,7 @@ static const weir_setting table[] = {
      .min = 0,
      .max = 1e6,
      .offset = offsetof(crossing_settings, refrac_dur_s),
-     .help = "least time from one event of a channel to the next; at least 2 frames"},
+     .help = "minimum time from one event of a channel to the next; at least 2 frames"},
     {.name = "align_on_peak",
      .type = WEIR_SETTING_BOOL,
      .preset = "true",
@@ -114,8 +114,9 @@ static const weir_setting table[] = {
      .min = 0,
      .max = 1e6,
      .offset = offsetof(crossing_settings, max_peak_dur_s),
-     .help = "how long after a crossing the extremum is looked for; records and counts come that "
-             "much later"},
+     .help =
+         "time after a crossing in which the extremum is searched; delays records and counts by "
+         "that time"},
     {.name = "bin_duration",
      .type = WEIR_SETTING_QUANTITY,
      .kind = WEIR_TIME,
@@ -123,7 +124,7 @@ static const weir_setting table[] = {
      .min = 1e-9,
      .max = 1e9,
      .offset = offsetof(crossing_settings, bin_duration_s),
-     .help = "duration of a bin in which events are counted, exactly that on average, at least one "
+     .help = "duration of a bin in which events are counted (exact on average); at least one "
              "frame"},
     {0},
 };

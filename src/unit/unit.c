@@ -94,8 +94,10 @@ uint64_t weiri_record_most(const weiri_unit_plan *plan, uint64_t frames, uint64_
     if (apart == 0) {
         return 0;
     }
-    frames = frames > plan->record_delay ? frames : plan->record_delay; /* those of a segment's end */
-    return weiri_mul(frames / apart + (frames % apart > 0 ? 1 : 0), columns, &most) ? most : UINT64_MAX;
+    frames =
+        frames > plan->record_delay ? frames : plan->record_delay; /* those of a segment's end */
+    return weiri_mul(frames / apart + (frames % apart > 0 ? 1 : 0), columns, &most) ? most
+                                                                                    : UINT64_MAX;
 }
 
 uint64_t weiri_field_bytes(const weiri_field *field, uint64_t columns)
@@ -225,7 +227,7 @@ void weiri_look_for_missing(weiri_block *block, const void *rows, size_t frames)
     }
 }
 
-/* unit^exponent x times. Of "uV^2" the exponents are multiplied; a product stands in brackets. */
+/* unit^exponent x times. Of "uV^2" the exponents are multiplied; a product is put in brackets. */
 static void unit_text(const char *unit, double exponent, const char *times, char *text, size_t size)
 {
     char power[40] = "";

@@ -39,10 +39,12 @@ typedef struct weiri_field {
     const char *name;
     char kind;      /* 'f' float, 'c' complex, 'i' signed, 'u' unsigned integer */
     uint32_t bytes; /* of an entry: 1, 2, 4, 8, 16 */
-    bool by_block;  /* true: `rows` entries in all, equal in every block; false: `rows` entries for each
+    bool
+        by_block; /* true: `rows` entries in all, equal in every block; false: `rows` entries for each
                        column (value of an input frame) of the block */
     uint64_t rows;
-    uint32_t lanes; /* how columns are stored. 0: [rows x columns]. L > 0: columns in groups of L, each
+    uint32_t
+        lanes; /* how columns are stored. 0: [rows x columns]. L > 0: columns in groups of L, each
                        [rows x L], the last group padded (index weiri_field_at). 1: each column's entries
                        are adjacent */
 } weiri_field;
@@ -56,24 +58,27 @@ uint64_t weiri_field_at(const weiri_field *field, uint64_t columns, uint64_t row
 
 /* What plan() reads and fills. */
 typedef struct weiri_unit_plan {
-    const weir_spec *in; /* [inputs]; dtype F32 or F64, and what the flags ANY_DTYPE and COMPLEX add */
-    size_t inputs;       /* 1 unless the unit is JOINS */
+    const weir_spec
+        *in;       /* [inputs]; dtype F32 or F64, and what the flags ANY_DTYPE and COMPLEX add */
+    size_t inputs; /* 1 unless the unit is JOINS */
 
-    weir_spec out;       /* starts as a copy of in[0]; plan changes what differs (dims, dtype, units, the
+    weir_spec out; /* starts as a copy of in[0]; plan changes what differs (dims, dtype, units, the
                             stream's dims[0].name and .start). Rate and step follow from `due` */
-    weiri_due due;       /* starts as one output frame for each input frame */
-    uint64_t skipped_frames; /* starts as 0: input frames after each output that belong to none (windows
+    weiri_due due; /* starts as one output frame for each input frame */
+    uint64_t
+        skipped_frames;  /* starts as 0: input frames after each output that belong to none (windows
                                 apart, frames that are not kept): not counted as unfinished */
     double delay_frames; /* starts as 0; group delay in input frames; NAN = differs by frequency */
     /* Records (flag RECORDS): in any `record_frames` consecutive input frames a column has at most one. A record
      * of frame t is added by the call that consumes frame t + record_delay. Both start as 0: there are none. */
     uint64_t record_frames, record_delay;
-    uint64_t constant_bytes;       /* starts as 0 */
-    weiri_field *fields;           /* state: add by weiri_plan_field */
+    uint64_t constant_bytes; /* starts as 0 */
+    weiri_field *fields;     /* state: add by weiri_plan_field */
     size_t field_count;
     uint64_t scratch_bytes;        /* starts as 0: for each thread, plus ... */
     uint64_t scratch_column_bytes; /* starts as 0: ... these for each column of a block */
-    bool columnwise; /* starts as the flag; cleared where a setting couples channels: one block then */
+    bool
+        columnwise; /* starts as the flag; cleared where a setting couples channels: one block then */
     weiri_memory memory; /* for labels of new axes, fields; lives as long as the plan */
     weiri_notices *notices;
 } weiri_unit_plan;
@@ -97,26 +102,29 @@ typedef struct weiri_record_list {
  * blocks, a block's frames are compact arrays with the specs below: the block's channels only. */
 typedef struct weiri_block {
     const struct weiri_unit_ops *ops;
-    const void *constants;  /* of the step, for all channels */
-    const weir_spec *in;    /* [inputs], of this block */
-    const weir_spec *out;   /* of this block */
-    uint64_t first_channel; /* of the step's input, in its dimension "ch" */
-    uint64_t channels;      /* of this block; 1 where the input has no dimension "ch" */
-    uint64_t columns;       /* values of a frame of in[0] */
-    void *const *state;     /* one pointer a field, 64-byte aligned */
-    uint64_t *missing;      /* [channels]: samples that were not finite (S5) */
-    uint64_t saturated;     /* integer outputs that were clipped */
-    weiri_record_list records;  /* see weiri_record_add */
-    weiri_ahead *ahead;     /* memory that will be read next; NULL = not known */
+    const void *constants;     /* of the step, for all channels */
+    const weir_spec *in;       /* [inputs], of this block */
+    const weir_spec *out;      /* of this block */
+    uint64_t first_channel;    /* of the step's input, in its dimension "ch" */
+    uint64_t channels;         /* of this block; 1 where the input has no dimension "ch" */
+    uint64_t columns;          /* values of a frame of in[0] */
+    void *const *state;        /* one pointer a field, 64-byte aligned */
+    uint64_t *missing;         /* [channels]: samples that were not finite (S5) */
+    uint64_t saturated;        /* integer outputs that were clipped */
+    weiri_record_list records; /* see weiri_record_add */
+    weiri_ahead *ahead;        /* memory that will be read next; NULL = not known */
 } weiri_block;
 
 /* One call of run. */
 typedef struct weiri_work {
-    uint64_t consumed, produced; /* place: frames of the segment consumed and produced before this call */
-    size_t consume, produce;     /* frames to consume now, from each input; frames to produce now */
-    bool ended; /* the segment has ended: nothing is consumed, what is produced lies beyond the input. The last
+    uint64_t consumed,
+        produced; /* place: frames of the segment consumed and produced before this call */
+    size_t consume, produce; /* frames to consume now, from each input; frames to produce now */
+    bool
+        ended; /* the segment has ended: nothing is consumed, what is produced is output after the input's end. The last
                    such call of a unit with records also produces nothing: it adds the records that are left */
-    const void *in[WEIRI_INPUTS_MAX]; /* [consume x columns], never written; frame i of every input has the
+    const void
+        *in[WEIRI_INPUTS_MAX]; /* [consume x columns], never written; frame i of every input has the
                                          same time */
     void *out;     /* [produce x columns of out]; == in[0] only if the unit is IN_PLACE */
     void *scratch; /* of this thread, 64-byte aligned; what is in it is undefined */
@@ -216,7 +224,7 @@ void weiri_count_missing(weiri_block *block, const void *rows, size_t frames);
 /* The same for frames that may be clean, and mostly are: for units that pass samples through. */
 void weiri_look_for_missing(weiri_block *block, const void *rows, size_t frames);
 
-/* Physical units follow the arithmetic (DESIGN 3): what plan->out has becomes a power of plan->in's, times `times`
+/* Physical units follow the arithmetic: what plan->out has becomes a power of plan->in's, times `times`
  * ("" = nothing): uV, 2 -> uV^2; uV, 1, s -> uV*s. Exponent 0 is a pure number, "1", known or not before. Where
  * none is known none is made up. WEIR_E_NOMEM. */
 weir_err weiri_units_follow(weiri_unit_plan *plan, double exponent, const char *times);
@@ -227,7 +235,8 @@ static inline void
 weiri_record_add(weiri_block *block, uint64_t index, uint64_t column, uint32_t kind, double value)
 {
     weiri_record_list *records = &block->records;
-    if (records->count < records->room) { /* the chain reports a unit that adds more than it stated */
+    if (records->count <
+        records->room) { /* the chain reports a unit that adds more than it stated */
         records->list[records->count] = (weir_record){
             .index = (int64_t)index, .column = (uint32_t)column, .kind = kind, .value = value};
     }

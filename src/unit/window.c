@@ -5,7 +5,7 @@
  * may overlap or leave gaps. Of zero_pad_until only what does not depend on message boundaries is there
  * (S1): none and shift.
  *
- * Frames are counted from the zeros that stand before the stream: frame g is in row g mod W of the ring, and
+ * Frames are counted from the zeros before the stream: frame g is in row g mod W of the ring, and
  * window m has the frames from m x shift on.
  */
 #include "unit/unit.h"
@@ -41,7 +41,7 @@ static const weir_setting table[] = {
      .type = WEIR_SETTING_STRING,
      .preset = "null",
      .offset = offsetof(window_settings, axis),
-     .help = "the stream's dimension; nothing else can be cut into windows"},
+     .help = "name of the stream's dimension; no other can be divided into windows"},
     {.name = "newaxis",
      .type = WEIR_SETTING_STRING,
      .preset = "win",
@@ -71,24 +71,24 @@ static const weir_setting table[] = {
      .preset = "none",
      .choices = paddings,
      .offset = offsetof(window_settings, zero_pad_until),
-     .help =
-         "none: the first window waits for window_dur; shift: zeros stand before the stream, so "
-         "that it waits for window_shift only"},
+     .help = "none: the first window is output after window_dur; shift: the stream is padded with "
+             "zeros "
+             "before its start, so it is output after window_shift"},
     {.name = "anchor",
      .type = WEIR_SETTING_ENUM,
      .preset = "beginning",
      .choices = anchors,
      .offset = offsetof(window_settings, anchor),
-     .help = "the point of a window that its time is of, and 0 within it"},
+     .help = "which point of the window gets the timestamp and is 0 on the inner axis"},
     {.name = "batch_windows",
      .type = WEIR_SETTING_BOOL,
      .preset = "false",
      .offset = offsetof(window_settings, batch_windows),
-     .help = "false only: windows are not joined again"},
+     .help = "only false is allowed: windows are not joined again"},
     {.name = "buffer_update_strategy",
      .type = WEIR_SETTING_IGNORED,
      .preset = "null",
-     .help = "without effect: frames are always copied as they come"},
+     .help = "accepted for ezmsg-sigproc compatibility; ignored"},
     {.name = NULL},
 };
 
@@ -99,7 +99,7 @@ static weir_err whole_frames(const char *name, double seconds, double rate_hz, u
     if (isnan(seconds)) {
         return weiri_fail(
             WEIR_E_CHAIN,
-            "%s: must be given: one window a message depends on how the stream is cut", name);
+            "%s: is required: one window per message would depend on message boundaries", name);
     }
     uint64_t frames = weiri_frames_floor(seconds, rate_hz);
     if (frames < 1 || frames > INT32_MAX) {
@@ -113,23 +113,22 @@ static weir_err whole_frames(const char *name, double seconds, double rate_hz, u
 static weir_err check_settings(const window_settings *set, weiri_unit_plan *plan)
 {
     if (set->zero_pad_until == PAD_FULL || set->zero_pad_until == PAD_INPUT) {
-        return weiri_fail(
-            WEIR_E_CHAIN,
-            "zero_pad_until: '%s' depends on how the stream is cut into messages; use "
-            "'shift' (zeros before the stream) or 'none'",
-            paddings[set->zero_pad_until].name);
+        return weiri_fail(WEIR_E_CHAIN,
+                          "zero_pad_until: '%s' depends on message boundaries; use "
+                          "'shift' (zeros before the stream) or 'none'",
+                          paddings[set->zero_pad_until].name);
     }
     if (set->batch_windows) {
         return weiri_fail(
             WEIR_E_CHAIN,
-            "batch_windows: joined windows are the stream as it was; leave the unit out");
+            "batch_windows: joined windows are the original stream; remove this unit");
     }
     if (plan->in->dim_count >= WEIR_MAX_DIMS) {
-        return weiri_fail(WEIR_E_CHAIN, "window: adds a dimension, and the stream has %d already",
+        return weiri_fail(WEIR_E_CHAIN, "window: adds a dimension, and the stream already has %d",
                           WEIR_MAX_DIMS);
     }
     if (set->axis != NULL) {
-        weiri_notice(plan->notices, "axis: '%s' is what windows go along anyway", set->axis);
+        weiri_notice(plan->notices, "axis: ignored: windows are always along '%s'", set->axis);
     }
     return weiri_axis_is_stream(plan->in, set->axis);
 }
@@ -148,11 +147,10 @@ static weir_err name_axis(const window_settings *set, weiri_unit_plan *plan, con
     }
     snprintf(name, size, "%s_win", set->newaxis);
     if (weir_spec_dim(plan->in, name) >= 0) {
-        return weiri_fail(WEIR_E_CHAIN, "newaxis: the stream has dimensions '%s' and '%s' already",
+        return weiri_fail(WEIR_E_CHAIN, "newaxis: the stream already has dimensions '%s' and '%s'",
                           set->newaxis, name);
     }
-    weiri_notice(plan->notices, "newaxis: '%s' is there already, '%s' is taken", set->newaxis,
-                 name);
+    weiri_notice(plan->notices, "newaxis: '%s' already exists; '%s' is used", set->newaxis, name);
     *ret_name = name;
     return WEIR_OK;
 }
@@ -165,7 +163,7 @@ static window window_of(const window_settings *set, double rate_hz)
     return w;
 }
 
-/* [time x ch] -> [win x time x ch]. The time of a window is that of its first frame, and zeros may stand
+/* [time x ch] -> [win x time x ch]. The time of a window is that of its first frame, and zeros may be
  * before the stream; the anchor moves it by the duration as set, not as rounded. */
 static void
 plan_axes(const window_settings *set, const window *w, const char *name, weiri_unit_plan *plan)
@@ -207,7 +205,7 @@ static weir_err plan_window(const void *settings, weiri_unit_plan *plan)
     uint64_t row_bytes = weir_spec_frame_bytes(in);
     if (!weiri_mul(frames, row_bytes, &bytes) || bytes > UINT64_MAX / 4) {
         return weiri_fail(WEIR_E_CHAIN,
-                          "window_dur: %llu frames of %llu bytes are more than can be held",
+                          "window_dur: %llu frames of %llu bytes do not fit into memory",
                           (unsigned long long)frames, (unsigned long long)row_bytes);
     }
     window w = window_of(set, in->rate_hz);
@@ -305,7 +303,8 @@ static void run_window(weiri_block *block, const weiri_work *work)
 const weiri_unit_ops weiri_unit_window = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "window",
-             .summary = "cuts the stream into windows, overlapping or apart",
+             .summary =
+                 "divides the stream into windows, which may overlap or have gaps between them",
              .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL | WEIR_UNIT_COMPLEX |
                       WEIR_UNIT_COLUMNWISE,
              .settings = table},

@@ -236,7 +236,7 @@ static void mistakes_are_named(void **state)
         {"zero_pad_until", "full", "shift"},      {"zero_pad_until", "input", "none"},
         {"window_dur", "1 ms", "frames"},         {"window_dur", "10 Hz", "window_dur"},
         {"window_dur", "1000000000 s", "frames"}, {"window_shift", "3.9 ms", "frames"},
-        {"window_shift", NULL, "must be given"},  {"batch_windows", "true", "batch_windows"},
+        {"window_shift", NULL, "is required"},    {"batch_windows", "true", "batch_windows"},
         {"anchor", "centre", "middle"},           {"axis", "ch", "time"},
     };
     weir_spec spec = weir_spec_make(WEIR_F32, 250.0, 5, NULL, NULL);

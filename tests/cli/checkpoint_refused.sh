@@ -71,7 +71,7 @@ done
 head -c 500 kept/job.ckpt >job.ckpt
 refused 2 "job.ckpt: damaged" run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
 rm job.ckpt
-refused 2 "job.ckpt: no checkpoint is there, and the run cannot start from the beginning: out.npy.part: was left by an interrupted run" \
+refused 2 "job.ckpt: there is no checkpoint, and the run cannot start from the beginning: out.npy.part: was left by an interrupted run" \
     run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
 [ ! -e job.ckpt ] || fail "a checkpoint of what is not its own"
 

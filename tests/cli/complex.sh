@@ -26,7 +26,7 @@ head -c 120 in.raw | cmp - out.raw
 status 0 "$WEIR" run wide.yaml in.raw $how -o wide.npy
 grep -aq "'descr': '[<>]c16'" wide.npy || fail "no c16 in wide.npy"
 
-refused 3 "pow.yaml:2:5: pow: takes real values; its input is complex (c64)" \
+refused 3 "pow.yaml:2:5: pow: accepts real values only; its input is complex (c64)" \
     "$WEIR" run pow.yaml in.raw $how -o clean/x.npy
 refused 3 "dtype: the input is complex (c64)" "$WEIR" run real.yaml in.raw $how -o clean/x.npy
 refused 2 "x.csv: csv stores real numbers only; the stream is complex (c64)" \

@@ -518,7 +518,7 @@ static void check_complex(const fixture *at, bool accepted)
     }
     bool states = (at->info->flags & WEIR_UNIT_COMPLEX) != 0;
     char said[96];
-    snprintf(said, sizeof said, "%s: takes real values; its input is complex (%s)", at->info->name,
+    snprintf(said, sizeof said, "%s: accepts real values only; its input is complex (%s)", at->info->name,
              weir_dtype_name(at->spec.dtype));
     bool refused = !accepted && strstr(weir_err_detail(), said) != NULL;
     if (refused == states || (accepted && !states)) {
