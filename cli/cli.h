@@ -99,7 +99,7 @@ cli_table *cli_table_create(const char *columns);
 void cli_table_cell(cli_table *table, const char *format, ...) CLI_PRINTF(2, 3);
 /* A line across, before the next row. */
 void cli_table_rule(cli_table *table);
-/* Rows of at most so many columns of a terminal: cells of the widest columns of text break at blanks. */
+/* Limits rows to a width in terminal columns: text in the widest table columns is wrapped at blanks. */
 #define CLI_COLUMNS 80
 void cli_table_fit(cli_table *table, size_t columns);
 void cli_table_print(const cli_table *table, FILE *file);

@@ -110,7 +110,7 @@ static void print_cell(FILE *file, const char *text, size_t width, bool right)
         fprintf(file, "%*s", (int)blanks, "");
 }
 
-/* Bytes of the next line of a cell of so many columns: it breaks at a blank or, where there is none, anywhere. */
+/* Bytes of the next line of a cell of the given width: wrapped at a blank or, if there is none, anywhere. */
 static size_t line_length(const char *text, size_t width)
 {
     size_t length = 0, columns = 0, at_blank = 0;

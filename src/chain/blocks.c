@@ -197,7 +197,7 @@ static void one_block(void *user, int number, int thread)
     }
 }
 
-/* A thread's share of the frames of a unit without memory; each thread has a block, for its counts. */
+/* A thread's share of the frames of a stateless step; each thread has a block of its own, for its counts. */
 static void some_frames(void *user, int piece, int thread)
 {
     const group_run *at = user;

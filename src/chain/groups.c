@@ -183,7 +183,7 @@ static bool goes_alone(const weiri_plan *plan, const weiri_group *group)
            tile <= (double)weiri_l2_bytes() / 2;
 }
 
-/* What has no memory may be divided anywhere: frames of a unit that couples channels, but keeps nothing. */
+/* A stateless step that couples channels: its frames, not its channels, are divided among the threads. */
 static bool divides_by_frame(const weiri_plan *plan, const weiri_group *group)
 {
     const uint32_t memory = WEIR_UNIT_STATEFUL | WEIR_UNIT_CHANGES_RATE;
