@@ -162,7 +162,6 @@ typedef struct weiri_plan {
     int *order; /* groups after all that follow them, branches in file order */
     int input_children; /* groups that follow the input directly */
     int entry;          /* place in the order where a push begins: of an only child, else 0 */
-    int input_lends;    /* the one that is in place, or -1 */
     size_t input_bytes; /* of a frame */
     weiri_exit *exits;  /* by number of the output */
     int exit_count;

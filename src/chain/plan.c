@@ -49,15 +49,12 @@ static bool in_place(const weiri_plan *plan, const weiri_group *group)
 
 static void choose_in_place(weiri_plan *plan)
 {
-    plan->input_lends = -1;
     plan->input_bytes = (size_t)weir_spec_frame_bytes(&plan->input);
     for (int i = 0; i < plan->group_count; i++) {
         weiri_group *group = &plan->groups[i];
         group->lends = -1;
         group->in_place = in_place(plan, group);
-        if (group->in_place && group->parents[0] < 0) {
-            plan->input_lends = i;
-        } else if (group->in_place) {
+        if (group->in_place && group->parents[0] >= 0) {
             plan->groups[group->parents[0]].lends = i;
         }
     }
