@@ -433,22 +433,28 @@ static void check_state(const fixture *at, const test_signal *signal, const test
     }
 }
 
-/* Whether a word is an address of this process, of its program, heap or libraries. What lies lower is a sanitizer's,
- * and two small integers side by side. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum {
+    ONLY_NAMED = true
+}; /* their shadow memory has no name and covers most of the address space */
+#else
+enum { ONLY_NAMED = false };
+#endif
+
+/* Whether a word is an address of this process: of its program, heap, stack or libraries. Lower words are two small
+ * integers side by side. */
 static bool is_address(uint64_t word)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return word == UINT64_MAX; /* their shadow memory covers most of the address space */
-#endif
     if (word < UINT64_C(1) << 45) {
         return false;
     }
     unsigned long long from, to;
-    char line[512];
+    char line[512], name[2];
     bool found = false;
     FILE *maps = fopen("/proc/self/maps", "r");
     while (!found && maps != NULL && fgets(line, sizeof line, maps) != NULL) {
-        found = sscanf(line, "%llx-%llx", &from, &to) == 2 && word >= from && word < to;
+        int parts = sscanf(line, "%llx-%llx %*s %*s %*s %*s %1s", &from, &to, name);
+        found = parts >= (ONLY_NAMED ? 3 : 2) && word >= from && word < to;
     }
     if (maps != NULL) {
         fclose(maps);
@@ -518,8 +524,8 @@ static void check_complex(const fixture *at, bool accepted)
     }
     bool states = (at->info->flags & WEIR_UNIT_COMPLEX) != 0;
     char said[96];
-    snprintf(said, sizeof said, "%s: accepts real values only; its input is complex (%s)", at->info->name,
-             weir_dtype_name(at->spec.dtype));
+    snprintf(said, sizeof said, "%s: accepts real values only; its input is complex (%s)",
+             at->info->name, weir_dtype_name(at->spec.dtype));
     bool refused = !accepted && strstr(weir_err_detail(), said) != NULL;
     if (refused == states || (accepted && !states)) {
         print_error("%s is %s complex values: %s\n", at->info->name, accepted ? "given" : "refused",
