@@ -23,6 +23,7 @@ status 7 "$WEIR" docs none
 # needs no line elsewhere; one of a unit that is gone is an error.
 for page in doc/units/*.md; do
     unit=$(basename "$page" .md)
+    [ ! -e "$SOURCE/$page" ] || [ -s "$SOURCE/doc/units/$unit.svg" ] || fail "$page has no picture: make docs"
     if [ ! -e "$SOURCE/$page" ]; then
         echo "new, not in doc/: $unit (make docs)"
         rm "$page"
@@ -35,7 +36,7 @@ for page in doc/units/*.md; do
         mv shorter doc/coming-from-ezmsg.md
     fi
 done
-diff -r doc/units "$SOURCE/doc/units" && cmp doc/weir.1 "$SOURCE/doc/weir.1" &&
+diff -r -x '*.svg' doc/units "$SOURCE/doc/units" && cmp doc/weir.1 "$SOURCE/doc/weir.1" &&
     cmp doc/coming-from-ezmsg.md "$SOURCE/doc/coming-from-ezmsg.md" || fail "doc/ is behind the tables: make docs"
 
 # Each class of ezmsg-sigproc has one row.
