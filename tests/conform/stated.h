@@ -15,7 +15,7 @@
 typedef struct stated {
     weir_plan plan;
     weir_dtype dtype; /* of the output */
-    double rate_hz;
+    double rate_hz, start_s;
 } stated;
 
 static stated stated_of(const fixture *at)
@@ -30,6 +30,7 @@ static stated stated_of(const fixture *at)
         if (strcmp(part->kind, "unit") == 0) {
             s.dtype = part->spec->dtype;
             s.rate_hz = part->spec->rate_hz;
+            s.start_s = part->spec->dims[0].start - at->spec.dims[0].start;
         }
     }
     s.plan.parts = NULL;
@@ -107,7 +108,7 @@ static void check_delay(const fixture *at)
     double sum = 0, magnitude = 0, moment = 0, square = 0, square_moment = 0;
     for (size_t i = 0; i < values; i++) {
         double h = output_get(&b, s.dtype, i) - output_get(&a, s.dtype, i);
-        double frame = (double)(i / width) - AT;
+        double frame = (double)(i / width) + s.start_s * s.rate_hz - AT;
         if (isfinite(h)) {
             sum += h, magnitude += fabs(h), moment += h * frame;
             square += h * h, square_moment += h * h * frame;
