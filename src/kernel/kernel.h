@@ -26,7 +26,9 @@
 typedef enum weiri_sos_kind {
     WEIRI_SOS_GENERAL, /* numerators (1, b1, b2) */
     WEIRI_SOS_CIRCLE,  /* (1, b1, 1) */
-    WEIRI_SOS_BAND     /* (1, 0, -1) */
+    WEIRI_SOS_BAND,    /* (1, 0, -1) */
+    WEIRI_SOS_DELTA    /* of d = z - 1 instead of z: d^2 + b1 d + b2 over d^2 + a1 d + a2. For poles near 1, whose
+                          distance from it is lost where 2 and 1 are part of a1 and a2 */
 } weiri_sos_kind;
 typedef struct weiri_sos_params {
     int kind;

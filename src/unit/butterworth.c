@@ -233,4 +233,5 @@ const weiri_unit_ops weiri_unit_butterworth = {
     .settle = settle,
     .reset = weiri_recursive_reset,
     .run = run,
+    .changed = weiri_recursive_changed,
 };
