@@ -22,7 +22,7 @@
 #define WEIRI_BLOCK 16
 
 /* Parameters of a recurrence: what a unit makes once from its settings. */
-#define WEIRI_SOS_MAX 12 /* sections */
+#define WEIRI_SOS_MAX 32 /* sections */
 typedef enum weiri_sos_kind {
     WEIRI_SOS_GENERAL, /* numerators (1, b1, b2) */
     WEIRI_SOS_CIRCLE,  /* (1, b1, 1) */
