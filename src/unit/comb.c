@@ -86,7 +86,7 @@ static void prepare(const void *settings, const weiri_unit_plan *plan, void *con
 {
     weiri_sos_params sections;
     (void)design(settings, plan->in, &sections);
-    weiri_iir_prepare(plan, &sections, constants);
+    weiri_recursive_sections(plan, &sections, constants);
 }
 
 static uint64_t settle(const void *settings, const weiri_unit_plan *plan, double tolerance)

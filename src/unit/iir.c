@@ -59,18 +59,7 @@ weir_err weiri_iir_design(const weiri_edges *edges,
 weir_err weiri_iir_plan(weiri_unit_plan *plan, const weiri_sos_params *sections)
 {
     plan->delay_frames = sections->sections > 0 ? (double)NAN : 0.0;
-    return weiri_recursive_plan(plan, 2 * sections->sections, sections->sections > 0);
-}
-
-void weiri_iir_prepare(const weiri_unit_plan *plan,
-                       const weiri_sos_params *sections,
-                       void *ret_constants)
-{
-    if (sections->sections > 0) {
-        weiri_recursive_sections(plan, sections, ret_constants);
-    } else {
-        weiri_recursive_prepare(plan, ret_constants);
-    }
+    return weiri_recursive_plan_sections(plan, sections);
 }
 
 uint64_t weiri_iir_settle(const weiri_sos_params *sections, double tolerance)

@@ -34,11 +34,9 @@ weir_err weiri_iir_design(const weiri_edges *edges,
                           double high,
                           weiri_sos_params *ret_sections);
 
-/* In plan and prepare of a unit with these sections; of none, it passes the signal through. */
+/* In plan of a unit with these sections, whose prepare is weiri_recursive_sections; of none, it passes the signal
+ * through. */
 weir_err weiri_iir_plan(weiri_unit_plan *plan, const weiri_sos_params *sections);
-void weiri_iir_prepare(const weiri_unit_plan *plan,
-                       const weiri_sos_params *sections,
-                       void *ret_constants);
 uint64_t weiri_iir_settle(const weiri_sos_params *sections, double tolerance);
 void weiri_iir_run(weiri_block *block, const weiri_work *work);
 
