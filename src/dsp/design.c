@@ -57,6 +57,45 @@ weiri_zpk weiri_butterworth_prototype(int order)
     return zpk;
 }
 
+/* Poles of an ellipse: sinh and cosh of the half axis times those of the Butterworth circle. */
+static void add_ellipse(weiri_roots *roots, int order, double axis, bool inverted)
+{
+    for (int k = 0; k < (order + 1) / 2; k++) {
+        double angle = M_PI * (2 * k + 1) / (2 * order);
+        bool real = 2 * k + 1 == order;
+        double complex root = -sinh(axis) * sin(angle) + (real ? 0.0 : cosh(axis) * cos(angle)) * I;
+        add(roots,
+            inverted ? conj(root) / (creal(root) * creal(root) + cimag(root) * cimag(root)) : root);
+    }
+}
+
+/* sqrt(10^(db / 10) - 1): without cancellation where db is small. */
+static double ripple(double db)
+{
+    return sqrt(expm1(db * (M_LN10 / 10.0)));
+}
+
+weiri_zpk weiri_chebyshev1_prototype(int order, double ripple_db)
+{
+    weiri_zpk zpk = {.gain = 1.0};
+    double epsilon = ripple(ripple_db);
+    add_ellipse(&zpk.poles, order, asinh(1.0 / epsilon) / order, false);
+    zpk.gain = product(&zpk.poles, 0.0);
+    zpk.gain *= order % 2 == 0 ? 1.0 / sqrt(1.0 + epsilon * epsilon) : 1.0;
+    return zpk;
+}
+
+weiri_zpk weiri_chebyshev2_prototype(int order, double ripple_db)
+{
+    weiri_zpk zpk = {.gain = 1.0};
+    add_ellipse(&zpk.poles, order, asinh(ripple(ripple_db)) / order, true);
+    for (int k = 0; k < order / 2; k++) {
+        add(&zpk.zeros, 1.0 / cos(M_PI * (2 * k + 1) / (2 * order)) * I);
+    }
+    zpk.gain = product(&zpk.poles, 0.0) / product(&zpk.zeros, 0.0);
+    return zpk;
+}
+
 /* The two s with s^2 - 2 half s + centre^2 = 0 where `half` stands for itself and, if not real,
  * its conjugate. The smaller one comes from the product, since the difference would cancel in a
  * wide band. */
@@ -191,6 +230,18 @@ static size_t factors(const weiri_roots *roots, size_t more, factor *ret_factors
  * rate the other form is 2e-12 off. */
 #define DELTA_BELOW 1e-4
 
+/* Whether the poles nearest to 1 lose more than those nearest to -1. */
+static bool is_near_one(const factor *poles, size_t count)
+{
+    double near_one = 1.0, near_minus_one = 1.0;
+    for (size_t i = 0; i < count; i++) {
+        double one = fabs(poles[i].d2), minus_one = fabs(4.0 - 2.0 * poles[i].d1 + poles[i].d2);
+        near_one = fmin(near_one, poles[i].single ? one * one : one);
+        near_minus_one = fmin(near_minus_one, poles[i].single ? 1.0 : minus_one);
+    }
+    return near_one < DELTA_BELOW && near_one < near_minus_one;
+}
+
 static double sharpness(const factor *poles)
 {
     return fabs(1.0 - cabs(poles->near));
@@ -207,10 +258,7 @@ void weiri_design_sections(const weiri_zpk *prototype,
     size_t more = degree(&analogue.poles) - degree(&analogue.zeros);
     size_t count = factors(&analogue.poles, 0, poles);
     size_t left = factors(&analogue.zeros, more, zeros);
-    bool delta = false;
-    for (size_t i = 0; i < count; i++) {
-        delta = delta || fabs(poles[i].d2) < (poles[i].single ? sqrt(DELTA_BELOW) : DELTA_BELOW);
-    }
+    bool delta = is_near_one(poles, count);
     /* sharpest first to choose zeros, and last to run: what it amplifies is then small already */
     for (size_t i = 1; i < count; i++) {
         factor moved = poles[i];
@@ -333,6 +381,9 @@ double weiri_design_error(const weiri_zpk *prototype,
     }
     if (to_nyquist) {
         frequencies[count++] = 0.5;
+    }
+    if (band == WEIRI_BANDPASS) { /* where the prototype's 0 is */
+        frequencies[count++] = atan(sqrt(tan(M_PI * low)) * sqrt(tan(M_PI * high))) / M_PI;
     }
     double worst = 0.0;
     for (size_t i = 0; i < count; i++) {
