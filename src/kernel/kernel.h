@@ -40,6 +40,12 @@ typedef struct weiri_ewma_params {
     double beta; /* 1 - alpha */
 } weiri_ewma_params;
 
+/* round((x clamped to low..high - low) / range * span + least), to nearest even. */
+typedef struct weiri_levels {
+    double low, high, range;
+    double span, least;
+} weiri_levels;
+
 /* What is subtracted from a row: (x - less) * gain; of the medians of the other values there are three: below
  * for x < pivot, less for x = pivot, above for x > pivot, and no gain. */
 typedef struct weiri_shift {

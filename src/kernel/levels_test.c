@@ -63,11 +63,15 @@ static void values_do_not_depend_on_place(void **state)
             BOTH(scale, 0.3);
             BOTH(clip, -1, 2);
             BOTH(linear, factors, offsets);
+            BOTH(offset, -1, 3);
+            BOTH(parabola, 0.25, -0.375);
+            BOTH(inverse_anscombe);
             for (size_t i = 0; i < MOST; i++) { /* where roots and logarithms are numbers */
                 in64[i] = fabs(in64[i]) + 0.1;
                 in32[i] = (float)in64[i];
             }
             BOTH(root);
+            BOTH(anscombe);
         }
     }
 }
@@ -100,8 +104,8 @@ static void vectors_of_libm_do_not_depend_on_place(void **state)
 #define VECTORS(name, expression, ...)                                                             \
     do {                                                                                           \
         for (size_t i = 0; i < MOST; i++) {                                                        \
-            k->name##_f64(in64 + i, each64 + i, 1, __VA_ARGS__);                                   \
-            k->name##_f32(in32 + i, each32 + i, 1, __VA_ARGS__);                                   \
+            k->name##_f64(in64 + i, each64 + i, 1, ##__VA_ARGS__);                                 \
+            k->name##_f32(in32 + i, each32 + i, 1, ##__VA_ARGS__);                                 \
             double x = in64[i];                                                                    \
             near_by_ulps(each64[i], (expression), DBL_EPSILON, 4.0);                               \
             x = (double)in32[i];                                                                   \
@@ -110,8 +114,8 @@ static void vectors_of_libm_do_not_depend_on_place(void **state)
         }                                                                                          \
         memcpy(b64, in64, sizeof b64);                                                             \
         memcpy(b32, in32, sizeof b32);                                                             \
-        k->name##_f64(b64 + first, b64 + first, count, __VA_ARGS__);                               \
-        k->name##_f32(b32 + first, b32 + first, count, __VA_ARGS__);                               \
+        k->name##_f64(b64 + first, b64 + first, count, ##__VA_ARGS__);                             \
+        k->name##_f32(b32 + first, b32 + first, count, ##__VA_ARGS__);                             \
         assert_memory_equal(b64 + first, each64 + first, count * sizeof *b64);                     \
         assert_memory_equal(b32 + first, each32 + first, count * sizeof *b32);                     \
         assert_memory_equal(b64, in64, first * sizeof *b64);                                       \
@@ -120,6 +124,17 @@ static void vectors_of_libm_do_not_depend_on_place(void **state)
     } while (0)
             VECTORS(log, log(x) / 2.0, 2.0, -INFINITY);
             VECTORS(power, pow(x, 1.3), 1.3);
+            VECTORS(expit, 1.0 / (1.0 + exp(-x)));
+            VECTORS(log_expit, -log1p(exp(-x)));
+            for (size_t i = 0; i < MOST;
+                 i++) { /* 0 to 1, and about 1/2 where the result is about 0 */
+                double most = exp(-(double)(testing_random(&seed) % 200) / 20.0);
+                in64[i] = i % 2 == 0 ? most * 0.99 : 0.5 + random_value(&seed) * most / 20.0;
+                in32[i] = (float)in64[i];
+            }
+            VECTORS(logit, x < 0.25 ? log(x) - log1p(-x)
+                                    : (double)(log1pl(2.0L * (long double)x - 1.0L) -
+                                               log1pl(1.0L - 2.0L * (long double)x)));
         }
         /* What has no logarithm, at each place of a vector; a logarithm of what is raised first. */
         const double odd[] = {0.0, -0.0, -1.0, -INFINITY, 1e-310, -1e-310, 1.0, INFINITY};
