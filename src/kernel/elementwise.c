@@ -55,18 +55,6 @@ EACH(linear_f32,
      const double *offsets)
 EACH(linear_f64, double, x *factors[i] + offsets[i], const double *factors, const double *offsets)
 
-/* In float64: for small counts the terms cancel. Below the value of count 0 the polynomial would rise again. */
-static inline double inverse_anscombe(double x)
-{
-    const double least = 1.224744871391589, root = 1.224744871391589; /* 2 sqrt(3/8) = sqrt(3/2) */
-    double r = 1.0 / (x < least ? least : x);
-    double y = 0.25 * x * x - 0.125 + r * (0.25 * root + r * (-1.375 + r * (0.625 * root)));
-    return x > least ? y : 0.0;
-}
-
-EACH(inverse_anscombe_f32, float, (float)inverse_anscombe((double)x))
-EACH(inverse_anscombe_f64, double, inverse_anscombe(x))
-
 /* Adding and subtracting 1.5 x 2^(bits of the mantissa - 1) rounds to nearest even on every level; SSE2 has no
  * instruction for it. 8 and 16 bits are computed in the type of the samples, 32 in float64. */
 #define LEVELS(name, from, type, to, magic)                                                        \
@@ -244,6 +232,17 @@ WEIRI_INLINE weiri_vd log_expit(weiri_vd x)
     return below - log1p_of(small);
 }
 
+/* In float64: for small counts the terms cancel. Below the value of count 0 the polynomial would rise again. */
+WEIRI_INLINE weiri_vd inverse_anscombe(weiri_vd x)
+{
+    const double root = 1.224744871391589; /* sqrt(3/2), and 2 sqrt(3/8), the value of count 0 */
+    weiri_bits above = (weiri_bits)(x > weiri_vd_all(root));
+    weiri_vd d = choose(above, x, weiri_vd_all(root)), r = weiri_vd_all(1.0) / d;
+    weiri_vd y = weiri_vd_all(0.625 * root) * r + weiri_vd_all(-1.375);
+    y = (y * r + weiri_vd_all(0.25 * root)) * r - weiri_vd_all(0.125);
+    return choose(above, weiri_vd_all(0.25) * d * d + y, weiri_vd_all(0.0));
+}
+
 /* The tail through the same vectors, filled up with ones: its bits must not differ (S1). */
 #define EACH_VECTOR(name, type, load, store, expression, ...)                                      \
     void WEIRI_K(name)(const type *in, type *out, size_t count, ##__VA_ARGS__)                     \
@@ -273,6 +272,7 @@ WEIRI_INLINE weiri_vd log_expit(weiri_vd x)
 
 EACH_VECTOR_OF_BOTH(power, power_of(x, exponent), double exponent)
 EACH_VECTOR_OF_BOTH(log, logarithm(x, divisor, least), double divisor, double least)
+EACH_VECTOR_OF_BOTH(inverse_anscombe, inverse_anscombe(x))
 EACH_VECTOR_OF_BOTH(expit, expit(x))
 EACH_VECTOR_OF_BOTH(logit, logit(x))
 EACH_VECTOR_OF_BOTH(log_expit, log_expit(x))
