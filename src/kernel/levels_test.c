@@ -232,8 +232,10 @@ static void medians_are_the_middle(void **state)
 {
     (void)state;
     uint64_t seed = testing_seed("medians");
-    double row64[MOST], sorted[MOST], scratch[MOST];
+    double row64[MOST], sorted[MOST];
     float row32[MOST];
+    static double scratch[8 * MOST] __attribute__((aligned(64)));
+    weiri_shift shift;
     for (size_t level = 0; weiri_kernels_at(level) != NULL; level++) {
         const weiri_kernels *k = weiri_kernels_at(level);
         for (size_t count = 1; count <= MOST; count++) {
@@ -247,8 +249,74 @@ static void medians_are_the_middle(void **state)
             }
             qsort(sorted, count, sizeof *sorted, compare);
             double expected = (sorted[count / 2] + sorted[(count - 1) / 2]) / 2.0;
-            assert_true(k->median_f64(row64, count, scratch) == expected);
-            assert_true(k->median_f32(row32, count, scratch) == (float)expected);
+            k->medians_f64(row64, count, 1, NULL, count, false, scratch, &shift);
+            assert_true(shift.less == expected && shift.gain == 1.0);
+            k->medians_f32(row32, count, 1, NULL, count, false, scratch, &shift);
+            assert_true(shift.less == (double)(float)expected);
+        }
+    }
+}
+
+/* Some rows of any kind of values at once, by members too, missing ones left out: a sort has the same. Floats over
+ * all exponents take the most passes. */
+static double kind_of_value(int kind, uint64_t *seed)
+{
+    double x = random_value(seed), sign = x < 0 ? -1.0 : 1.0;
+    switch (kind) {
+    case 0:
+        return x;
+    case 1:
+        return floor(x * 4.0); /* many alike */
+    case 2:
+        return sign * ldexp(1.0 + fabs(x) / 16.0, (int)(testing_random(seed) % 250) - 125);
+    case 3:
+        return testing_random(seed) % 64 == 0 ? 1e30 * sign : x + 1e4;
+    case 4:
+        return testing_random(seed) % 2 == 0 ? 0.0 * sign : x;
+    default:
+        return testing_random(seed) % 3 == 0 ? (x < 0 ? (double)NAN : (double)INFINITY * sign) : x;
+    }
+}
+
+static void medians_of_many_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 37, KINDS = 6, WIDTH = 131 };
+    uint64_t seed = testing_seed("rows");
+    static float rows32[ROWS * WIDTH];
+    static double rows64[ROWS * WIDTH], scratch[8 * WIDTH] __attribute__((aligned(64)));
+    uint32_t members[WIDTH];
+    weiri_shift shifts32[ROWS], shifts64[ROWS];
+    for (int round = 0; round < 60 * KINDS; round++) {
+        for (size_t i = 0; i < ROWS * WIDTH; i++) {
+            rows32[i] = (float)kind_of_value(round % KINDS, &seed);
+            rows64[i] = (double)rows32[i];
+        }
+        size_t rows = 1 + testing_random(&seed) % ROWS, count = 1 + testing_random(&seed) % WIDTH;
+        bool by_members = testing_random(&seed) % 2 == 0;
+        for (size_t i = 0; i < count; i++) {
+            members[i] = by_members ? (uint32_t)(WIDTH - 1 - i) : (uint32_t)i;
+        }
+        for (size_t level = 0; weiri_kernels_at(level) != NULL; level++) {
+            const weiri_kernels *k = weiri_kernels_at(level);
+            const uint32_t *which = by_members ? members : NULL;
+            k->medians_f32(rows32, WIDTH, rows, which, count, false, scratch, shifts32);
+            k->medians_f64(rows64, WIDTH, rows, which, count, false, scratch, shifts64);
+            for (size_t row = 0; row < rows; row++) {
+                double sorted[WIDTH];
+                size_t good = 0;
+                for (size_t i = 0; i < count; i++) {
+                    sorted[good] = rows64[row * WIDTH + members[i]];
+                    good += isfinite(sorted[good]) ? 1 : 0;
+                }
+                qsort(sorted, good, sizeof *sorted, compare);
+                double a = good == 0 ? 0.0 : sorted[(good - 1) / 2],
+                       b = good == 0 ? 0.0 : sorted[good / 2];
+                assert_true(shifts64[row].less == (a + b) / 2.0);
+                assert_true(shifts32[row].less == (double)(((float)a + (float)b) / 2.0f));
+                assert_true(shifts32[row].below == shifts32[row].less && shifts32[row].gain == 1.0);
+                assert_false(shifts64[row].less == 0.0 && signbit(shifts64[row].less));
+            }
         }
     }
 }
@@ -259,7 +327,8 @@ static void medians_of_others_leave_one_out(void **state)
     (void)state;
     uint64_t seed = testing_seed("others");
     float row[MOST], moved[MOST];
-    double sorted[MOST], scratch[MOST];
+    double sorted[MOST];
+    static double scratch[8 * MOST] __attribute__((aligned(64)));
     for (size_t level = 0; weiri_kernels_at(level) != NULL; level++) {
         const weiri_kernels *k = weiri_kernels_at(level);
         for (size_t count = 2; count <= MOST; count++) {
@@ -267,7 +336,7 @@ static void medians_of_others_leave_one_out(void **state)
                 row[i] = moved[i] = (float)(testing_random(&seed) % (1 + count / 2));
             }
             weiri_shift shift;
-            k->medians_of_others_f32(row, count, scratch, &shift);
+            k->medians_f32(row, count, 1, NULL, count, true, scratch, &shift);
             k->shift_others_f32(moved, moved, count, &shift);
             for (size_t i = 0; i < count; i++) {
                 size_t others = 0;
@@ -350,6 +419,7 @@ int main(void)
         cmocka_unit_test(vectors_of_libm_do_not_depend_on_place),
         cmocka_unit_test(sums_follow_the_tree),
         cmocka_unit_test(medians_are_the_middle),
+        cmocka_unit_test(medians_of_many_rows),
         cmocka_unit_test(medians_of_others_leave_one_out),
         cmocka_unit_test(sections_follow_the_equation),
     };
