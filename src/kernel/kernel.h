@@ -50,6 +50,12 @@ typedef struct weiri_lattice_params {
     double hz; /* of an angle of 1 rad a frame, for the unit */
 } weiri_lattice_params;
 
+/* round((x clamped to low..high - low) / range * span + least), to nearest even. */
+typedef struct weiri_levels {
+    double low, high, range;
+    double span, least;
+} weiri_levels;
+
 /* What is subtracted from a row: (x - less) * gain; of the medians of the other values there are three: below
  * for x < pivot, less for x = pivot, above for x > pivot, and no gain. */
 typedef struct weiri_shift {
