@@ -221,4 +221,5 @@ const weiri_unit_ops weiri_unit_butterworth = {
     .settle = settle,
     .reset = weiri_recursive_reset,
     .run = run,
+    .strided = true,
 };

@@ -163,5 +163,6 @@ const weiri_unit_ops weiri_unit_linear = {
     .plan = plan,
     .prepare = prepare,
     .run = weiri_elementwise_run,
+    .strided = true,
     .compute = compute,
 };
