@@ -54,7 +54,8 @@ format:
 
 docs: command
 	@"$(BUILD)/weir" docs doc
-	@echo "Written: doc/weir.1 (man -l doc/weir.1), doc/units/"
+	@scripts/pictures.sh "$(BUILD)/weir" doc/units
+	@echo "Written: doc/weir.1 (man -l doc/weir.1), doc/units/, doc/coming-from-ezmsg.md"
 
 clean:
 	@rm -rf build build-asan build-tsan build-clang build-fuzz out

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * docs.c: weir docs FOLDER: writes weir.1 and units/NAME.md from the descriptors and the tables of
+ * docs.c: weir docs FOLDER: writes weir.1, units/NAME.md and coming-from-ezmsg.md from the descriptors and the tables of
  * options, so that they cannot differ from what the command does. Part of the build (target docs).
  */
 #include "cli.h"
@@ -140,9 +140,23 @@ static int write_pages(const char *folder)
     return status;
 }
 
+static int write_ezmsg(const char *folder)
+{
+    char *path = cli_text("%s/coming-from-ezmsg.md", folder);
+    cli_write out;
+    int status = cli_write_begin(&out, path, true);
+    if (status == 0) {
+        cli_ezmsg_markdown(out.file);
+        status = cli_write_end(&out, true);
+    }
+    free(path);
+    return status;
+}
+
 int docs_command(int argc, char **argv)
 {
-    const char *usage = "usage: weir docs FOLDER: writes weir.1 and units/NAME.md there";
+    const char *usage =
+        "usage: weir docs FOLDER: writes weir.1, units/NAME.md and coming-from-ezmsg.md there";
     if (argc == 2 && (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0)) {
         puts(usage);
         return cli_finish(0);
@@ -150,5 +164,6 @@ int docs_command(int argc, char **argv)
     if (argc != 2 || argv[1][0] == '-')
         return cli_fail(2, "%s", usage);
     int status = write_man(argv[1]);
-    return status == 0 ? write_pages(argv[1]) : status;
+    status = status == 0 ? write_pages(argv[1]) : status;
+    return status == 0 ? write_ezmsg(argv[1]) : status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * units.c: weir units: what units there are and what can be set on them, from their descriptors. The
- * same pages as Markdown for doc/units.
+ * units.c: weir units: what units there are and what can be set on them, from their descriptors.
+ * unit_page.c writes the same as Markdown.
  */
 #include "cli.h"
 
@@ -49,7 +49,7 @@ static const struct argp units_argp = {
 
 /* ---- one setting in words -------------------------------------------------------------------------------- */
 
-static const char *type_text(const weir_setting *setting)
+const char *unit_type_text(const weir_setting *setting)
 {
     static const char *const kinds[] = {"number", "frequency", "time", "bytes", "amplitude"};
     switch (setting->type) {
@@ -78,7 +78,7 @@ static const char *type_text(const weir_setting *setting)
     return "";
 }
 
-static const char *unit_text(const weir_setting *setting)
+const char *unit_physical_text(const weir_setting *setting)
 {
     static const char *const units[] = {"", "Hz", "s", "B", "the stream's"};
     bool numeric = setting->type == WEIR_SETTING_NUMBER || setting->type == WEIR_SETTING_QUANTITY ||
@@ -93,7 +93,7 @@ static void append(char *text, size_t size, const char *more)
     snprintf(text + length, size - length, "%s", more);
 }
 
-static char *range_text(const weir_setting *setting, char *text, size_t size)
+char *unit_range_text(const weir_setting *setting, char *text, size_t size)
 {
     text[0] = '\0';
     if (setting->choices != NULL) {
@@ -112,7 +112,7 @@ static char *range_text(const weir_setting *setting, char *text, size_t size)
     return text;
 }
 
-static const char *unit_flags(const weir_unit_info *unit, char *text, size_t size)
+const char *unit_flags_text(const weir_unit_info *unit, char *text, size_t size)
 {
     static const struct {
         uint32_t flag;
@@ -135,10 +135,11 @@ static const char *unit_flags(const weir_unit_info *unit, char *text, size_t siz
 
 /* ---- an example that a chain file takes --------------------------------------------------------------------- */
 
-/* An entry that a chain file takes, after a split where the unit joins branches, with the examples of its table. */
-static void put_example(const weir_unit_info *unit, FILE *file, const char *indent)
+void unit_put_example(const weir_unit_info *unit, FILE *file, const char *indent)
 {
     bool joins = (unit->flags & WEIR_UNIT_JOINS) != 0, more = joins;
+    if (unit->before != NULL)
+        fprintf(file, "%s%s\n", indent, unit->before);
     if (joins)
         fprintf(file, "%s- split: {a: [], b: [abs]}\n", indent);
     fprintf(file, "%s- %s: {%s", indent, unit->name, joins ? "inputs: [a, b]" : "");
@@ -163,7 +164,7 @@ static void print_list(void)
         const weir_unit_info *unit = weir_unit_at(i);
         cli_table_cell(table, "%s", unit->name);
         cli_table_cell(table, "%s", unit->summary);
-        cli_table_cell(table, "%s", unit_flags(unit, flags, sizeof flags));
+        cli_table_cell(table, "%s", unit_flags_text(unit, flags, sizeof flags));
     }
     cli_table_print(table, stdout);
     cli_table_destroy(table);
@@ -171,7 +172,7 @@ static void print_list(void)
 }
 
 /* A setting of every unit that has a memory, which the chain reads and not the unit's own table; name NULL: none. */
-static weir_setting gap_setting(const weir_unit_info *unit)
+weir_setting unit_gap_setting(const weir_unit_info *unit)
 {
     static const weir_choice both[] = {{"reset", NULL}, {"hold", NULL}, {NULL, NULL}};
     static const weir_choice one[] = {{"reset", NULL}, {NULL, NULL}};
@@ -185,7 +186,7 @@ static weir_setting gap_setting(const weir_unit_info *unit)
         .help = "behaviour at a recording gap: reset the state, or carry it across"};
 }
 
-static const char *preset_text(const weir_setting *setting)
+const char *unit_preset_text(const weir_setting *setting)
 {
     return setting->preset == NULL                ? "required"
            : strcmp(setting->preset, "null") == 0 ? "none"
@@ -219,7 +220,7 @@ static void put_names(const weir_unit_info *unit,
     fprintf(file, "%s", any ? after : "");
 }
 
-static void put_lines(const weir_unit_info *unit, FILE *file, const char *quote)
+void unit_put_lines(const weir_unit_info *unit, FILE *file, const char *quote)
 {
     bool stateful = (unit->flags & WEIR_UNIT_STATEFUL) != 0;
     put_names(unit, file, is_live, "Can be changed while the chain runs: ", quote,
@@ -233,18 +234,18 @@ static void print_row(cli_table *table, const weir_setting *setting)
     char range[512];
     if (setting->name == NULL || setting->type == WEIR_SETTING_IGNORED)
         return;
-    const char *physical = unit_text(setting);
-    range_text(setting, range, sizeof range);
+    const char *physical = unit_physical_text(setting);
+    unit_range_text(setting, range, sizeof range);
     cli_table_cell(table, "%s", setting->name);
-    cli_table_cell(table, "%s", preset_text(setting));
-    cli_table_cell(table, "%s%s%s%s%s%s%s", type_text(setting), *physical != '\0' ? ", " : "",
+    cli_table_cell(table, "%s", unit_preset_text(setting));
+    cli_table_cell(table, "%s%s%s%s%s%s%s", unit_type_text(setting), *physical != '\0' ? ", " : "",
                    physical, *range != '\0' ? ": " : "", range, setting->help != NULL ? "; " : "",
                    setting->help != NULL ? setting->help : "");
 }
 
 static void print_settings(const weir_unit_info *unit)
 {
-    weir_setting gap = gap_setting(unit);
+    weir_setting gap = unit_gap_setting(unit);
     cli_table *table = cli_table_create("setting|default|what it is");
     cli_table_fit(table, CLI_COLUMNS);
     for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++)
@@ -257,7 +258,7 @@ static void print_settings(const weir_unit_info *unit)
     size_t size = 0;
     FILE *memory = open_memstream(&lines, &size);
     if (memory != NULL) {
-        put_lines(unit, memory, "");
+        unit_put_lines(unit, memory, "");
         fclose(memory);
         cli_put_wrapped(stdout, lines, 0);
         free(lines);
@@ -272,60 +273,19 @@ static void print_unit(const weir_unit_info *unit)
     cli_put_wrapped(stdout, title, 0);
     fputs(cli_plain(stdout), stdout);
     free(title);
-    if (*unit_flags(unit, flags, sizeof flags) != '\0')
+    if (*unit_flags_text(unit, flags, sizeof flags) != '\0')
         printf("(%s)\n", flags);
     putchar('\n');
     if (unit->settings != NULL && unit->settings->name != NULL)
         print_settings(unit);
+    if (unit->formula != NULL) {
+        char *formula = cli_text("%s\n", unit->formula);
+        cli_put_wrapped(stdout, formula, 0);
+        putchar('\n');
+        free(formula);
+    }
     printf("in a chain file:\n\n    chain:\n");
-    put_example(unit, stdout, "      ");
-}
-
-static void put_markdown(FILE *file, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        if (*text == '|' || *text == '*' || *text == '<')
-            putc('\\', file);
-        putc(*text, file);
-    }
-}
-
-static void put_markdown_row(FILE *file, const weir_setting *setting)
-{
-    char text[512];
-    if (setting->name == NULL || setting->type == WEIR_SETTING_IGNORED)
-        return;
-    fprintf(file, "| `%s` | %s | %s | %s | ", setting->name, type_text(setting), unit_text(setting),
-            preset_text(setting));
-    put_markdown(file, range_text(setting, text, sizeof text));
-    fputs(" | ", file);
-    put_markdown(file, setting->help != NULL ? setting->help : "");
-    fputs(" |\n", file);
-}
-
-void cli_unit_markdown(const weir_unit_info *unit, FILE *file)
-{
-    char text[512];
-    fprintf(file, "# %s\n\n", unit->name);
-    if (*unit->summary != '\0') {
-        putc(toupper((unsigned char)*unit->summary), file);
-        put_markdown(file, unit->summary + 1);
-        fputs(".\n\n", file);
-    }
-    if (*unit_flags(unit, text, sizeof text) != '\0')
-        fprintf(file, "This unit %s.\n\n", text);
-    if (unit->settings != NULL && unit->settings->name != NULL) {
-        fputs("| setting | type | unit | default | allowed | |\n|---|---|---|---|---|---|\n", file);
-        weir_setting gap = gap_setting(unit);
-        for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++)
-            put_markdown_row(file, setting);
-        put_markdown_row(file, &gap);
-        putc('\n', file);
-        put_lines(unit, file, "`");
-    }
-    fputs("```yaml\nchain:\n", file);
-    put_example(unit, file, "  ");
-    fputs("```\n", file);
+    unit_put_example(unit, stdout, "      ");
 }
 
 int units_command(int argc, char **argv)

@@ -37,6 +37,14 @@ typedef struct weir_unit_info {
     uint32_t flags;
     uint32_t reserved;
     const weir_setting *settings; /* ends in a NULL name */
+    /* Text of the unit's page; each may be NULL. In formulas x is the input, y the output, n the frame. */
+    const char *before;  /* entries of a chain that its example needs before it: "- abs" */
+    const char *formula; /* what is computed */
+    const char *source;  /* where the formula and its constants are published */
+    const char *start;   /* the state at the first frame of a segment */
+    const char *ezmsg;   /* classes of ezmsg-sigproc 3.11.1 with these settings, separated by spaces:
+                            "ewma.EWMATransformer" */
+    const char *differs; /* what differs from these classes, and why */
 } weir_unit_info;
 
 /* Number of units, and one by number or by name. Valid as long as the process. Any thread.

@@ -28,6 +28,8 @@ const weiri_unit_ops weiri_unit_abs = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "abs",
              .summary = "magnitude of each value",
+             .formula = "y = |x|; the magnitude of complex values.",
+             .ezmsg = "math.abs.AbsTransformer",
              .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .plan = plan,

@@ -27,10 +27,21 @@ static void run(weiri_block *block, const weiri_work *work)
 
 const weiri_unit_ops weiri_unit_adaptive_standard_scaler = {
     .ops_size = sizeof(weiri_unit_ops),
-    .info = {.name = "adaptive_standard_scaler",
-             .summary = "distance from the running mean in running standard deviations",
-             .flags = WEIR_UNIT_STATEFUL | WEIR_UNIT_HOLDS_OVER_GAP | WEIR_UNIT_COLUMNWISE,
-             .settings = weiri_ewma_table},
+    .info =
+        {.name = "adaptive_standard_scaler",
+         .summary = "distance from the running mean in running standard deviations",
+         .formula = "y[n] = (x[n] - m[n]) / sqrt(v[n]); with d = x[n] - m[n-1] and the "
+                    "bias-corrected weight a[n] of the newest sample m[n] = m[n-1] + a d, v[n] = "
+                    "(1 - a) (v[n-1] + a d^2). 0 while v is 0.",
+         .start = "Means of 0 with bias correction, as ewma.",
+         .ezmsg = "scaler.AdaptiveStandardScalerTransformer",
+         .source =
+             "West, Communications of the ACM 22(9), 1979 (weighted update of mean and variance).",
+         .differs =
+             "The variance is updated from the distance to the mean; ezmsg-sigproc subtracts two "
+             "large numbers, mean of x^2 - mean^2, which loses digits where the offset is large.",
+         .flags = WEIR_UNIT_STATEFUL | WEIR_UNIT_HOLDS_OVER_GAP | WEIR_UNIT_COLUMNWISE,
+         .settings = weiri_ewma_table},
     .settings_bytes = sizeof(weiri_ewma_settings),
     .plan = plan,
     .prepare = prepare,

@@ -23,6 +23,8 @@ const weiri_unit_ops weiri_unit_add = {
     .info = {.name = "add",
              .summary = "sum of its inputs, value by value; an input with one channel is added to "
                         "every channel",
+             .formula = "y[n] = the sum of the inputs' frames of the same time.",
+             .ezmsg = "math.add.AddProcessor",
              .flags =
                  WEIR_UNIT_JOINS | WEIR_UNIT_COMPLEX | WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},

@@ -233,6 +233,9 @@ const weiri_unit_ops weiri_unit_as_array = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "as_array",
              .summary = "converts the values to another dtype, for another heap",
+             .formula = "y = x in another number type; integers round to nearest even and "
+                        "saturate, which is counted.",
+             .ezmsg = "asarray.AsArrayTransformer",
              .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COMPLEX | WEIR_UNIT_IN_PLACE |
                       WEIR_UNIT_COLUMNWISE,
              .settings = table},

@@ -301,6 +301,11 @@ const weiri_unit_ops weiri_unit_binned_aggregate = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "binned_aggregate",
              .summary = "one value for each bin of a fixed duration: mean, max, std and so on",
+             .formula = "y[k] = operation over the frames floor(k L) .. floor((k + 1) L) - 1 with "
+                        "L = bin_duration rate, computed exactly from the decimals.",
+             .start = "Bin 0 begins at the segment's first frame; a bin that is not full at the "
+                      "end is dropped and counted.",
+             .ezmsg = "binned_aggregate.BinnedAggregateTransformer",
              .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(binned_settings),

@@ -211,10 +211,22 @@ static const weir_setting table[] = {
 
 const weiri_unit_ops weiri_unit_butterworth = {
     .ops_size = sizeof(weiri_unit_ops),
-    .info = {.name = "butterworth",
-             .summary = "Butterworth filter: low-pass, high-pass, band-pass or band-stop",
-             .flags = WEIR_UNIT_STATEFUL | WEIR_UNIT_COLUMNWISE,
-             .settings = table},
+    .info =
+        {.name = "butterworth",
+         .summary = "Butterworth filter: low-pass, high-pass, band-pass or band-stop",
+         .formula =
+             "Second-order sections of the Butterworth low-pass prototype |H(w)|^2 = 1 / (1 + w^(2 "
+             "order)), transformed to the band and to discrete time by the bilinear transform with "
+             "pre-warped edges; direct form II transposed, coefficients and state in float64.",
+         .source = "Oppenheim and Schafer, Discrete-Time Signal Processing, 3rd ed., sections 7.3 "
+                   "and 6.3; agrees with scipy.signal.butter(output='sos').",
+         .start = "The steady state of a constant signal equal to the channel's first sample that "
+                  "is not missing.",
+         .ezmsg = "butterworthfilter.ButterworthFilterTransformer",
+         .differs = "Always second-order sections in float64, whatever coef_type is; a design that "
+                    "float64 cannot represent is an error.",
+         .flags = WEIR_UNIT_STATEFUL | WEIR_UNIT_COLUMNWISE,
+         .settings = table},
     .settings_bytes = sizeof(butterworth_settings),
     .plan = plan,
     .prepare = prepare,

@@ -68,6 +68,8 @@ const weiri_unit_ops weiri_unit_clip = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "clip",
              .summary = "limits values to a range",
+             .formula = "y = min(max(x, min), max), value by value.",
+             .ezmsg = "math.clip.ClipTransformer",
              .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(clip_settings),

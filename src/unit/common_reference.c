@@ -496,6 +496,12 @@ const weiri_unit_ops weiri_unit_common_reference = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "common_reference",
              .summary = "each channel minus the mean or median of all, or of its group",
+             .formula = "y[n, c] = x[n, c] - mean or median over the channels of c's group in "
+                        "frame n; with include_current: false, over the group's other channels.",
+             .ezmsg = "affinetransform.CommonRereferenceTransformer",
+             .differs = "The median without the own channel is x minus the median of the others; "
+                        "ezmsg-sigproc returns (x - median of all) N / (N - 1), which is right for "
+                        "the mean only. Missing channels are left out of the mean and median.",
              .flags = WEIR_UNIT_COUPLES_CHANNELS | WEIR_UNIT_IN_PLACE,
              .settings = table},
     .settings_bytes = sizeof(reference_settings),

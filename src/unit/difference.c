@@ -23,6 +23,8 @@ const weiri_unit_ops weiri_unit_difference = {
     .info = {.name = "difference",
              .summary = "first input minus the second; a second with one channel is subtracted "
                         "from every channel",
+             .formula = "y[n] = first input - second input, frames of the same time.",
+             .ezmsg = "math.difference.DifferenceProcessor",
              .flags =
                  WEIR_UNIT_JOINS | WEIR_UNIT_COMPLEX | WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},

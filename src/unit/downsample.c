@@ -122,6 +122,11 @@ const weiri_unit_ops weiri_unit_downsample = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "downsample",
              .summary = "keeps every n-th frame, without a filter",
+             .formula = "y[m] = x[m factor]; factor = rate / target_rate.",
+             .start = "The segment's first frame is the first output frame.",
+             .ezmsg = "downsample.DownsampleTransformer",
+             .differs = "The factor is computed from decimals: 100 Hz to 9.090909090909092 Hz is "
+                        "11, 0.3 Hz to 0.1 Hz is 3.",
              .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL | WEIR_UNIT_ANY_DTYPE |
                       WEIR_UNIT_COMPLEX | WEIR_UNIT_COLUMNWISE,
              .settings = table},

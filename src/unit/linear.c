@@ -157,6 +157,9 @@ const weiri_unit_ops weiri_unit_linear = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "linear",
              .summary = "each value times a factor, plus an offset",
+             .formula = "y = scale x + offset; one scale and offset for all, or one for each entry "
+                        "of an axis.",
+             .ezmsg = "linear.LinearTransformTransformer",
              .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(linear_settings),

@@ -72,6 +72,10 @@ const weiri_unit_ops weiri_unit_log = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "log",
              .summary = "logarithm of each value",
+             .formula =
+                 "y = log(x) / log(base). 0 gives -inf, negative values NaN: the next unit treats "
+                 "both as missing; with clip_zero the smallest positive number takes their place.",
+             .ezmsg = "math.log.LogTransformer",
              .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(log_settings),

@@ -377,6 +377,9 @@ const weiri_unit_ops weiri_unit_merge = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "merge",
              .summary = "channels of several inputs next to each other, in one stream",
+             .formula =
+                 "y[n] = the channels of all inputs' frames of the same time, one after the other.",
+             .ezmsg = "merge.MergeProcessor",
              .flags =
                  WEIR_UNIT_JOINS | WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COMPLEX | WEIR_UNIT_COLUMNWISE,
              .settings = table},

@@ -52,6 +52,8 @@ const weiri_unit_ops weiri_unit_scale = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "scale",
              .summary = "each value times one factor",
+             .formula = "y = scale x, value by value.",
+             .ezmsg = "math.scale.ScaleTransformer",
              .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(scale_settings),

@@ -254,6 +254,8 @@ const weiri_unit_ops weiri_unit_slicer = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "slicer",
              .summary = "selects channels (or entries of another inner dimension)",
+             .formula = "y[n, i] = x[n, selection[i]].",
+             .ezmsg = "slicer.SlicerTransformer",
              .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COMPLEX | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(slicer_settings),

@@ -511,6 +511,12 @@ const weiri_unit_ops weiri_unit_threshold_crossing = {
     .info = {.name = "threshold_crossing",
              .summary =
                  "events where a channel crosses a threshold: records, and counts for each bin",
+             .formula = "An event is the extremum within max_peak_dur after |x| first exceeds "
+                        "threshold times the noise, noise = median(|x|) / 0.6745 running over "
+                        "noise_time; y[k] = number of events in bin k.",
+             .source = "Quiroga, Nadasdy and Ben-Shaul, Neural Computation 16, 2004 (noise); "
+                       "Tierney, SIAM J. Sci. Stat. Comput. 4, 1983 (running quantile).",
+             .start = "No event is open; the noise estimate begins with the first sample.",
              .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL | WEIR_UNIT_COLUMNWISE |
                       WEIR_UNIT_RECORDS,
              .settings = table},

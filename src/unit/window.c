@@ -305,6 +305,12 @@ const weiri_unit_ops weiri_unit_window = {
     .info = {.name = "window",
              .summary =
                  "divides the stream into windows, which may overlap or have gaps between them",
+             .formula = "y[m, i] = x[m S - Z + i], i = 0 .. W - 1; W = floor(window_dur rate), S = "
+                        "floor(window_shift rate), Z zeros before the first frame.",
+             .start = "Z frames of zeros with zero_pad_until: shift, else none.",
+             .ezmsg = "window.WindowTransformer",
+             .differs = "zero_pad_until: input and full are not allowed: the output would depend "
+                        "on message boundaries.",
              .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL | WEIR_UNIT_COMPLEX |
                       WEIR_UNIT_COLUMNWISE,
              .settings = table},

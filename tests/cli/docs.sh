@@ -23,6 +23,7 @@ status 7 "$WEIR" docs none
 # needs no line elsewhere; one of a unit that is gone is an error.
 for page in doc/units/*.md; do
     unit=$(basename "$page" .md)
+    [ ! -e "$SOURCE/$page" ] || [ -s "$SOURCE/doc/units/$unit.svg" ] || fail "$page has no picture: make docs"
     if [ ! -e "$SOURCE/$page" ]; then
         echo "new, not in doc/: $unit (make docs)"
         rm "$page"
@@ -31,6 +32,18 @@ for page in doc/units/*.md; do
                 else print $0 ORS line
                 next } 1' doc/weir.1 >shorter
         mv shorter doc/weir.1
+        grep -v "| \[$unit\](units/$unit.md) |" doc/coming-from-ezmsg.md >shorter || true
+        mv shorter doc/coming-from-ezmsg.md
     fi
 done
-diff -r doc/units "$SOURCE/doc/units" && cmp doc/weir.1 "$SOURCE/doc/weir.1" || fail "doc/ is behind the tables: make docs"
+diff -r -x '*.svg' doc/units "$SOURCE/doc/units" && cmp doc/weir.1 "$SOURCE/doc/weir.1" &&
+    cmp doc/coming-from-ezmsg.md "$SOURCE/doc/coming-from-ezmsg.md" || fail "doc/ is behind the tables: make docs"
+
+# Each class of ezmsg-sigproc has one row.
+classes=$SOURCE/../shared/upstream/classes.md
+if [ -e "$classes" ]; then
+    sed -n 's/^| \([a-z_0-9.]*[A-Z][A-Za-z0-9]*\) |.*/\1/p' "$classes" | while read -r class; do
+        grep -q "^| \`$class\` |" doc/coming-from-ezmsg.md || echo "no row for $class" >>missing
+    done
+    [ ! -e missing ] || cat missing # until issue 14 is closed
+fi

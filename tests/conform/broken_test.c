@@ -3,7 +3,7 @@
  * broken_test.c: a test of the test. One unit, right at first, then with one rule of unit.h broken at a time: the
  * suite that every unit passes must fail, for that reason. Each in a child, since a broken unit may do anything.
  */
-#include "conform/promises.h"
+#include "conform/suite.h"
 #include "units_of_test.h"
 
 #include <sys/wait.h>
@@ -22,6 +22,8 @@ typedef enum fault {
     POINTER_IN_CONSTANTS,
     WRITES_CONSTANTS,
     WRONG_DUE, /* looks a frame ahead, and does not say so */
+    WRONG_DELAY,
+    WRONG_SETTLING,
     MISSING_UNCOUNTED,
     MISSING_FILLED, /* gives a number for a missing sample */
     FAULTS
@@ -41,6 +43,8 @@ static const struct {
     [POINTER_IN_CONSTANTS] = {"holds a pointer in its constants", "constants"},
     [WRITES_CONSTANTS] = {"writes its constants", "constants"},
     [WRONG_DUE] = {"states a wrong due", "S1"},
+    [WRONG_DELAY] = {"states a wrong delay", "delay"},
+    [WRONG_SETTLING] = {"states too short a settling", "settling"},
     [MISSING_UNCOUNTED] = {"does not count what is missing", "S5"},
     [MISSING_FILLED] = {"fills what is missing", "S5"},
 };
@@ -59,6 +63,8 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
 {
     (void)settings;
     plan->constant_bytes = sizeof(constants);
+    plan->delay_frames =
+        broken == WRONG_DELAY ? 0 : 1.0 / 3.0; /* of 1, 0.5: (0 x 1 + 1 x 0.5) / 1.5 */
     weir_err err = weiri_plan_field(plan, (weiri_field){.name = "before",
                                                         .kind = 'f',
                                                         .bytes = 8,
@@ -77,6 +83,14 @@ static void prepare(const void *settings, const weiri_unit_plan *plan, void *to)
     constants *c = to;
     c->half = table_of[0];
     c->address = broken == POINTER_IN_CONSTANTS ? (uint64_t)(uintptr_t)table_of : 0;
+}
+
+static uint64_t settle(const void *settings, const weiri_unit_plan *plan, double tolerance)
+{
+    (void)settings;
+    (void)plan;
+    (void)tolerance;
+    return broken == WRONG_SETTLING ? 0 : 1;
 }
 
 static void reset(weiri_block *block)
@@ -136,6 +150,7 @@ static const weiri_unit_ops unit_broken = {
              .flags = WEIR_UNIT_STATEFUL | WEIR_UNIT_COLUMNWISE},
     .plan = plan,
     .prepare = prepare,
+    .settle = settle,
     .reset = reset,
     .run = run,
 };

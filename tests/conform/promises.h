@@ -1,91 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * promises.h: what is asked of every unit: S1 S3 S4 S5 S6 S7 S9 S10, M2 M3 M6, and the rules of unit.h. A unit is set
- * by the examples of its settings table and tried on each kind of stream of kinds.h; it must accept one kind at
- * least. For units_test.c, and for broken_test.c, which shows that a unit that breaks a rule fails.
+ * promises.h: what is asked of every unit: S1 S3 S4 S5 S6 S7 S9 S10, M2 M3 M6, and the rules of unit.h.
  */
 #ifndef WEIR_TEST_PROMISES_H
 #define WEIR_TEST_PROMISES_H
 
-#include "chain/chain.h"
-#include "conform/kinds.h"
-
-#define CHANNELS TEST_CHANNELS
-#define FRAMES   2600
-
-/* ---- a chain of one unit ------------------------------------------------------------------------- */
-
-typedef struct fixture {
-    const weir_unit_info *info;
-    weir_spec spec;
-    weir_heap *heap;
-    uint64_t seed;
-} fixture;
-
-/* NULL: the unit does not take such a stream. */
-static weir_chain *
-make_chain_of(const fixture *at, uint64_t tile, uint64_t threads, weir_source *source)
-{
-    weir_value settings[TEST_SETTINGS];
-    size_t count = test_examples(at->info, settings);
-    weir_chain_options options = weir_chain_options_default();
-    options.heap = at->heap;
-    options.tile_frames = tile;
-    options.threads = threads;
-    weir_chain *chain = NULL;
-    int node = 0;
-    const weir_plan *plan = NULL;
-    test_ok(weir_chain_create(&options, &chain));
-    if (at->info->flags & WEIR_UNIT_JOINS) {
-        int parents[2] = {WEIR_CHAIN_INPUT, 0};
-        test_ok(test_add_second(chain, &at->spec, &parents[1]));
-        test_ok(weir_chain_join(chain, parents, 2, at->info->name, settings, count, NULL, &node));
-    } else {
-        test_ok(
-            weir_chain_add(chain, WEIR_CHAIN_INPUT, at->info->name, settings, count, NULL, &node));
-    }
-    weir_err err = source == NULL ? weir_chain_plan(chain, &at->spec, &plan)
-                                  : weir_chain_plan_run(chain, source, NULL, 0, &plan);
-    if (err != WEIR_OK) {
-        assert_int_equal(err, WEIR_E_CHAIN);
-        assert_true(strlen(weir_err_detail()) > 10);
-        weir_chain_destroy(chain);
-        return NULL;
-    }
-    return chain;
-}
-
-static weir_chain *make_chain(const fixture *at, uint64_t tile, weir_source *source)
-{
-    return make_chain_of(at, tile, 1, source);
-}
-
-/* Frames [from, to) as a segment of its own: to the end, so that what looks ahead is out. */
-static void push_segment(weir_chain *chain,
-                         const test_signal *signal,
-                         size_t from,
-                         size_t to,
-                         size_t most,
-                         test_random *random,
-                         test_output *output)
-{
-    test_push(chain, signal, from, to, most, 0, 0, random, output);
-    test_ok(weir_chain_finish(chain, test_collect, output));
-}
-
-/* The whole signal in one push, tile as given. */
-static test_output run_whole(const fixture *at, const test_signal *signal, uint64_t tile)
-{
-    test_output output = {0};
-    test_random random = {1};
-    weir_chain *chain = make_chain(at, tile, NULL);
-    assert_non_null(chain);
-    push_segment(chain, signal, 0, signal->frames, 0, &random, &output);
-    weir_chain_destroy(chain);
-    return output;
-}
-
-/* ---- promises ------------------------------------------------------------------------------------ */
+#include "conform/fixture.h"
 
 /* S1, S7: any cut, tile and number of threads, the same bits; the buffer is overwritten after each push. */
 static void check_cuts(const fixture *at, const test_signal *signal, const test_output *whole)
@@ -183,14 +103,6 @@ static void check_gap(const fixture *at, const test_signal *signal, const test_o
     test_output_free(&fresh);
     free(second.data);
     weir_chain_destroy(chain);
-}
-
-/* A part of a value: of a complex one there are two. */
-static double output_get(const test_output *output, weir_dtype dtype, size_t part)
-{
-    return weir_dtype_part(dtype) == WEIR_F32   ? ((const float *)(const void *)output->data)[part]
-           : weir_dtype_part(dtype) == WEIR_F64 ? ((const double *)(const void *)output->data)[part]
-                                                : 0;
 }
 
 /* S5: missing samples are counted; channels without any are bit-equal to the clean run; the cut does not
@@ -495,67 +407,6 @@ static void check_constants(const fixture *at, const test_signal *signal)
     free(before);
     test_output_free(&output);
     weir_chain_destroy(chain);
-}
-
-static void check_kind(const fixture *at)
-{
-    test_signal signal = test_signal_make(at->spec, FRAMES, at->seed);
-    test_output whole = run_whole(at, &signal, WEIR_TILE_AUTO);
-    assert_true(whole.frames > 0);
-    check_cuts(at, &signal, &whole);
-    check_pull(at, &signal, &whole);
-    check_reset(at, &signal, &whole);
-    check_gap(at, &signal, &whole);
-    check_missing(at, &signal, &whole);
-    check_subnormal(at, &signal);
-    check_rows(at, &signal, &whole);
-    check_state(at, &signal, &whole);
-    check_constants(at, &signal);
-    check_bytes(at, &signal);
-    test_output_free(&whole);
-    free(signal.data);
-}
-
-/* Complex values are refused by name, but by units that state to take them. */
-static void check_complex(const fixture *at, bool accepted)
-{
-    if (weir_dtype_parts(at->spec.dtype) == 1) {
-        return;
-    }
-    bool states = (at->info->flags & WEIR_UNIT_COMPLEX) != 0;
-    char said[96];
-    snprintf(said, sizeof said, "%s: accepts real values only; its input is complex (%s)",
-             at->info->name, weir_dtype_name(at->spec.dtype));
-    bool refused = !accepted && strstr(weir_err_detail(), said) != NULL;
-    if (refused == states || (accepted && !states)) {
-        print_error("%s is %s complex values: %s\n", at->info->name, accepted ? "given" : "refused",
-                    accepted ? "no flag" : weir_err_detail());
-        fail();
-    }
-}
-
-static void unit_keeps_promises(void **state)
-{
-    const weir_unit_info *info = *state;
-    weir_heap *host = NULL;
-    weir_spec kinds[TEST_KINDS];
-    size_t count = test_kinds(kinds), accepted = 0;
-    fixture at = {.info = info, .seed = test_seed()};
-    test_ok(weir_heap_find("host", &host));
-    test_ok(weir_heap_counting_create(host, &at.heap));
-    for (size_t i = 0; i < count; i++) {
-        at.spec = kinds[i];
-        weir_chain *chain = make_chain(&at, WEIR_TILE_AUTO, NULL);
-        check_complex(&at, chain != NULL);
-        if (chain != NULL) {
-            weir_chain_destroy(chain);
-            check_kind(&at);
-            accepted++;
-        }
-    }
-    assert_true(accepted > 0);
-    assert_int_equal(weir_heap_counting_counts(at.heap).bytes, 0);
-    weir_heap_destroy(at.heap);
 }
 
 #endif

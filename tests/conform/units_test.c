@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * units_test.c: every unit of units.def, by its name, against the promises that hold for all: S1 S3 S4 S5 S6 S7 S9
- * S10, M2 M3 M6. How: promises.h.
+ * S10, M2 M3 M6. How: suite.h.
  */
-#include "conform/promises.h"
+#include "conform/suite.h"
 
 /* units_test [NAME]: all units, or the one of that name. */
 int main(int argc, char **argv)
