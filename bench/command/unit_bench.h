@@ -29,7 +29,8 @@ typedef struct unit_peer {
 
 typedef struct unit_row {
     const weir_unit_info *info;
-    char *before, *own;   /* entries of a chain: those that make the unit's input; the unit's */
+    char *before, *own; /* entries of a chain: those that make the unit's input; the unit's */
+    char *branches; /* of a unit with several inputs: entries whose time is not its own, or NULL */
     double multiply_adds; /* f64, per value; 0 = not stated */
     double ns, copy_ns; /* copy: the unit's bytes, in and out, at the rate of a copy of its input */
     unit_peer peers[UNIT_PEERS];

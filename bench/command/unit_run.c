@@ -166,31 +166,45 @@ median_pass(weir_err (*pass)(pushing *), pushing *at, double seconds, double *re
     return err;
 }
 
+/* Entries of a chain over the ring. */
+static weir_err measure(
+    const ring *in, const char *entries, double seconds, double *ret_ns, uint64_t *ret_bytes_out)
+{
+    pushing at = {.in = in};
+    weir_err err = make(entries, &in->spec, &at.chain);
+    for (int i = 0; i < 2 && err == WEIR_OK;
+         i++) { /* the second pass counts: the first has a start */
+        at.bytes_out = 0;
+        err = push_all(&at);
+    }
+    *ret_bytes_out = at.bytes_out;
+    if (err == WEIR_OK)
+        err = median_pass(push_all, &at, seconds, ret_ns);
+    weir_chain_destroy(at.chain);
+    return err;
+}
+
 weir_err unit_measure(bench_input *input, const unit_row *row, double seconds, unit_pass *ret_pass)
 {
     bench_input_reserve(input, (size_t)BENCH_RING * BENCH_FRAMES * BENCH_CHANNELS, false);
     ring in;
+    double branches_ns = 0;
+    uint64_t not_its;
     weir_err err = fill(&in, row, input);
-    pushing at = {.in = &in};
     unit_pass pass = {.bytes_in = in.bytes, .values = in.bytes / weir_dtype_bytes(in.spec.dtype)};
     if (err == WEIR_OK)
-        err = make(row->own, &in.spec, &at.chain);
+        err = measure(&in, row->own, seconds, &pass.ns, &pass.bytes_out);
+    if (err == WEIR_OK && row->branches != NULL)
+        err = measure(&in, row->branches, seconds, &branches_ns, &not_its);
+    pushing copies = {.in = &in, .copy = cli_alloc(in.bytes + 1, 1)};
     if (err == WEIR_OK)
-        err = push_all(&at);
-    at.bytes_out = 0; /* of the second pass: the first has a start */
-    if (err == WEIR_OK)
-        err = push_all(&at);
-    pass.bytes_out = at.bytes_out;
-    if (err == WEIR_OK)
-        err = median_pass(push_all, &at, seconds, &pass.ns);
-    at.copy = cli_alloc(in.bytes + 1, 1);
-    if (err == WEIR_OK)
-        err = median_pass(copy_all, &at, seconds, &pass.copy_ns);
-    if (err == WEIR_OK)
+        err = median_pass(copy_all, &copies, seconds, &pass.copy_ns);
+    if (err == WEIR_OK) {
+        pass.ns -= branches_ns;
         *ret_pass = pass;
-    free(at.copy);
+    }
+    free(copies.copy);
     free(in.made);
-    weir_chain_destroy(at.chain);
     weir_chain_destroy(in.chain);
     return err;
 }

@@ -18,20 +18,18 @@ enum { OPT_ROUNDS = 0x400, OPT_SECONDS, OPT_PEERS, OPT_ONLY };
 static const struct exception {
     const char *unit;
     const char *before,
-        *entries; /* of a chain, a line each; instead of the page's example, which changes nothing
-                                     or is no work for a peer */
+        *entries;         /* of a chain, a line each; instead of the page's example, which changes
+                                     nothing or is no work for a peer */
     double multiply_adds; /* f64, per value of the input: where they take longer than its bytes */
     const char *scipy;    /* a peer: see bench/peers/scipy_unit.py */
 } exceptions[] = {
-    {"add", "", "- split: {a: [], b: []}\n- add: {inputs: [a, b]}\n", 0, NULL},
-    {"butterworth", NULL, NULL, 4 * 3,
-     "sos: signal.butter(4, [300, 6000], 'bandpass', fs=rate, output='sos')"},
+#define BUTTER "sos: signal.butter(4, [300, 6000], 'bandpass', fs=rate, output='sos')"
+#define EWMA   "ba: [-np.expm1(-100 / rate)], [1, -np.exp(-100 / rate)]"
+    {"butterworth", NULL, NULL, 4 * 3, BUTTER},
     {"clip", "", "- clip: {min: -1, max: 1}\n", 0, NULL},
-    {"difference", "", "- split: {a: [], b: []}\n- difference: {inputs: [a, b]}\n", 0, NULL},
-    {"ewma", NULL, NULL, 1, "ba: [-np.expm1(-100 / rate)], [1, -np.exp(-100 / rate)]"},
+    {"ewma", NULL, NULL, 1, EWMA},
     {"linear", "", "- linear: {scale: 2, offset: 1}\n", 0, NULL},
     {"log", "- abs: {}\n", "- log: {}\n", 0, NULL},
-    {"merge", "", "- split: {a: [], b: []}\n- merge: {inputs: [a, b]}\n", 0, NULL},
     {"scale", "", "- scale: {scale: 2}\n", 0, NULL},
 };
 
@@ -46,7 +44,8 @@ static const struct exception *exception_of(const char *unit)
 
 /* ---- what is run ----------------------------------------------------------------------------------- */
 
-/* The example of the unit's page: its entry is the last line, and with several inputs the line before too. */
+/* The example of the unit's page: what is before the unit, then the unit; with several inputs the branches that they
+ * come from are a line before it, whose time is not the unit's. */
 static void read_example(unit_row *row)
 {
     char *text = NULL;
@@ -59,6 +58,8 @@ static void read_example(unit_row *row)
     size_t before = row->info->before == NULL ? 0 : strlen(row->info->before) + 1;
     row->own = cli_text("%s", text + before);
     row->before = cli_text("%.*s", (int)before, text);
+    if ((row->info->flags & WEIR_UNIT_JOINS) != 0)
+        row->branches = cli_text("%.*s", (int)strcspn(row->own, "\n") + 1, row->own);
     free(text);
 }
 
@@ -75,8 +76,12 @@ static void add_row(unit_bench *b, const weir_unit_info *info, json_t *classes)
 {
     unit_row *row = &b->rows[b->count];
     const struct exception *exception = exception_of(info->name);
-    *row = (unit_row){.info = info, .multiply_adds = exception->multiply_adds, .ns = INFINITY};
-    row->copy_ns = INFINITY;
+    *row = (unit_row){
+        .info = info,
+        .multiply_adds = exception->multiply_adds,
+        .ns = INFINITY,
+        .copy_ns = INFINITY,
+    };
     if (info->ezmsg != NULL) { /* of several classes the first is the one of the unit's name */
         size_t length = strcspn(info->ezmsg, " ");
         json_object_set_new(classes, info->name, json_stringn(info->ezmsg, length));
@@ -288,6 +293,7 @@ static void destroy(unit_bench *b)
         unit_row *row = &b->rows[i];
         free(row->before);
         free(row->own);
+        free(row->branches);
         for (size_t k = 0; k < row->peer_count; k++) {
             free(row->peers[k].work);
             free(row->peers[k].version);
