@@ -12,11 +12,10 @@
 
 enum { UNIT_PEERS = 2 };
 
-/* One pass over a ring of BENCH_RING messages. */
+/* One pass over BENCH_RING messages, of a measurement the median. */
 typedef struct unit_pass {
-    double ns, copy_ns;           /* of the unit; of a copy of its input; medians */
-    uint64_t values;              /* of the unit's input */
-    uint64_t bytes_in, bytes_out; /* of the unit */
+    double ns, byte_ns;     /* of the unit; to read or write a byte, when the messages are copied */
+    uint64_t values, bytes; /* values: of the unit's (first) input; bytes: in and out */
 } unit_pass;
 
 typedef struct unit_peer {
@@ -29,10 +28,10 @@ typedef struct unit_peer {
 
 typedef struct unit_row {
     const weir_unit_info *info;
-    char *before, *own; /* entries of a chain: those that make the unit's input; the unit's */
-    char *branches; /* of a unit with several inputs: entries whose time is not its own, or NULL */
+    char *before,
+        *own; /* entries of a chain: those that make the unit's input, "" = none; the unit */
     double multiply_adds; /* f64, per value; 0 = not stated */
-    double ns, copy_ns; /* copy: the unit's bytes, in and out, at the rate of a copy of its input */
+    double ns, copy_ns;   /* copy: the unit's bytes, in and out, at the rate of a copy */
     unit_peer peers[UNIT_PEERS];
     size_t peer_count;
 } unit_row;

@@ -44,8 +44,7 @@ static const struct exception *exception_of(const char *unit)
 
 /* ---- what is run ----------------------------------------------------------------------------------- */
 
-/* The example of the unit's page: what is before the unit, then the unit; with several inputs the branches that they
- * come from are a line before it, whose time is not the unit's. */
+/* The example of the unit's page; the last line is the unit. */
 static void read_example(unit_row *row)
 {
     char *text = NULL;
@@ -55,11 +54,11 @@ static void read_example(unit_row *row)
         exit(cli_fail(weir_err_exit_status(WEIR_E_NOMEM), "no memory left"));
     unit_put_example(row->info, memory, "");
     fclose(memory);
-    size_t before = row->info->before == NULL ? 0 : strlen(row->info->before) + 1;
-    row->own = cli_text("%s", text + before);
+    size_t before = size > 0 ? size - 1 : 0;
+    while (before > 0 && text[before - 1] != '\n')
+        before--;
     row->before = cli_text("%.*s", (int)before, text);
-    if ((row->info->flags & WEIR_UNIT_JOINS) != 0)
-        row->branches = cli_text("%.*s", (int)strcspn(row->own, "\n") + 1, row->own);
+    row->own = cli_text("%s", text + before);
     free(text);
 }
 
@@ -174,9 +173,7 @@ static int run_row(unit_bench *b, unit_row *row)
         return cli_fail_weir(err);
     }
     take(&row->ns, pass.ns, pass.values);
-    take(&row->copy_ns,
-         pass.copy_ns * (double)(pass.bytes_in + pass.bytes_out) / (2 * (double)pass.bytes_in),
-         pass.values);
+    take(&row->copy_ns, pass.byte_ns * (double)pass.bytes, pass.values);
     int status = 0;
     for (size_t i = 0; i < row->peer_count && status == 0; i++)
         if (row->peers[i].reason == NULL)
@@ -293,7 +290,6 @@ static void destroy(unit_bench *b)
         unit_row *row = &b->rows[i];
         free(row->before);
         free(row->own);
-        free(row->branches);
         for (size_t k = 0; k < row->peer_count; k++) {
             free(row->peers[k].work);
             free(row->peers[k].version);
