@@ -29,8 +29,19 @@ EACH(root_f64, double, sqrt(x))
 EACH(reciprocal_f32, float, 1.0f / x)
 EACH(reciprocal_f64, double, 1.0 / x)
 
-/* One rounding for f32: the product is made in float64. */
-EACH(scale_f32, float, (float)((double)x *factor), double factor)
+/* One rounding for f32: the product is made in float64, unless it is exact there: then float32's own is the same. */
+static EACH(scale_by_f32, float, x *factor, float factor)
+static EACH(scale_by_f64, float, (float)((double)x *factor), double factor)
+
+void WEIRI_K(scale_f32)(const float *in, float *out, size_t count, double factor)
+{
+    if ((double)(float)factor == factor) {
+        WEIRI_K(scale_by_f32)(in, out, count, (float)factor);
+    } else {
+        WEIRI_K(scale_by_f64)(in, out, count, factor);
+    }
+}
+
 EACH(scale_f64, double, x *factor, double factor)
 
 /* low > x ? : so that a bound wins over NaN nowhere and -0 stays what it is. */
