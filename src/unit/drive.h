@@ -806,7 +806,7 @@ static inline uint64_t drive_settle(const drive *d, double tolerance)
 {
     return d->ops->settle != NULL     ? d->ops->settle(d->settings, &d->plan, tolerance)
            : d->plan.field_count == 0 ? 0
-                                      : WEIRI_SETTLES_NEVER;
+                                      : WEIR_SETTLES_NEVER;
 }
 
 /* Two runs (f64) whose inputs differ by 1 at most before frame `before`: from settle() frames later on their
@@ -818,7 +818,7 @@ static inline double drive_settles(drive *d, size_t before, double tolerance, ui
     size_t columns = (size_t)weir_spec_columns(&d->plan.out);
     size_t frames = before + (size_t)settle + 300;
     double worst = 0.0, earlier = 0.0;
-    assert_true(d->in.dtype == WEIR_F64 && settle != WEIRI_SETTLES_NEVER);
+    assert_true(d->in.dtype == WEIR_F64 && settle != WEIR_SETTLES_NEVER);
     double *data = drive_signal(&d->in, frames, 0.0, 0.0, random);
     drive_reset(d);
     drive_output a = drive_run(d, data, frames, 0, NULL);

@@ -28,7 +28,7 @@ static uint64_t settle(const void *settings, const weiri_unit_plan *plan, double
     }
     double frames = ceil(-log(tolerance) * given->time_constant * plan->in->rate_hz) - 1.0;
     return frames < 0x1p63 ? (uint64_t)fmax(frames, 0.0)
-                           : WEIRI_SETTLES_NEVER; /* a tolerance of 0 too */
+                           : WEIR_SETTLES_NEVER; /* a tolerance of 0 too */
 }
 
 static void run(weiri_block *block, const weiri_work *work)
