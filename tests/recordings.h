@@ -115,6 +115,24 @@ static inline void recorded_free(recorded *all)
     *all = (recorded){0};
 }
 
+/* Whether a recording can be opened. */
+static inline weir_err open_only(const char *path, const weir_recording_options *options)
+{
+    weir_source *source = NULL;
+    weir_err err = weir_recording_open(path, options, &source);
+    if (err == WEIR_OK) {
+        source->ops->close(source);
+    }
+    return err;
+}
+
+static inline weir_recording_options at_rate(double rate_hz)
+{
+    weir_recording_options options = weir_recording_options_default();
+    options.rate_hz = rate_hz;
+    return options;
+}
+
 /* The path of a file in this process's own folder: below $TMPDIR, /tmp. */
 static inline const char *own_path(const char *name)
 {
