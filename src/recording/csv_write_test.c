@@ -18,19 +18,7 @@ static void round_trip(void **state)
             uint64_t bits = testing_random(&seed);
             memcpy(rows + i, &bits, 8);
         }
-        weir_output_options options = weir_output_options_default();
-        options.force = true;
-        weir_sink *sink = NULL;
-        assert_ok(weir_recording_create(own_path("r.csv"), &options, &sink));
-        uint64_t bytes = 0;
-        assert_ok(sink->ops->plan(sink, &spec, &bytes));
-        void *memory = malloc((size_t)bytes);
-        assert_ok(sink->ops->start(sink, &spec, NULL, "", memory));
-        weir_message block = {.spec = &spec, .data = rows, .frames = 64};
-        assert_ok(sink->ops->write(sink, &block));
-        assert_ok(sink->ops->finish(sink));
-        sink->ops->close(sink);
-        free(memory);
+        assert_ok(write_rows("r.csv", &spec, rows, 64));
         unlink(own_path("r.csv.json")); /* the text alone */
         weir_recording_options reading = weir_recording_options_default();
         reading.rate_hz = 250;
@@ -71,19 +59,7 @@ static void labels_come_back(void **state)
         uint64_t count = labels[1] ? 3 : 1;
         weir_spec spec = weir_spec_make(WEIR_F32, 250, count, labels, NULL);
         float rows[2 * 3] = {1, 2, 3, 4, 5, 6};
-        weir_output_options options = weir_output_options_default();
-        options.force = true;
-        weir_sink *sink = NULL;
-        assert_ok(weir_recording_create(own_path(name), &options, &sink));
-        uint64_t bytes = 0;
-        assert_ok(sink->ops->plan(sink, &spec, &bytes));
-        void *memory = malloc((size_t)bytes);
-        assert_ok(sink->ops->start(sink, &spec, NULL, "", memory));
-        weir_message block = {.spec = &spec, .data = rows, .frames = 2};
-        assert_ok(sink->ops->write(sink, &block));
-        assert_ok(sink->ops->finish(sink));
-        sink->ops->close(sink);
-        free(memory);
+        assert_ok(write_rows(name, &spec, rows, 2));
         char side[64];
         snprintf(side, sizeof side, "%s.json", name);
         unlink(own_path(side));

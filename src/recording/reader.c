@@ -26,6 +26,18 @@ weir_err weiri_malformed(const weiri_reader *reader, uint64_t offset, const char
                       (unsigned long long)offset, text);
 }
 
+weir_err weiri_reader_header(weiri_reader *reader, uint64_t offset, void *to, size_t bytes)
+{
+    size_t got = 0;
+    weir_err err = weiri_input_read(&reader->input, offset, to, bytes, bytes, &got);
+    if (err == WEIR_OK && got < bytes) {
+        return weiri_malformed(reader, offset + got,
+                               "the file ends within its header: found %zu bytes, expected %zu",
+                               got, bytes);
+    }
+    return err;
+}
+
 weir_err weiri_reader_get(weiri_reader *reader, uint64_t count, size_t size, void *ret_pointer)
 {
     uint64_t bytes = 0;

@@ -244,6 +244,9 @@ bool weiri_is_part(const char *path);
 weir_err weiri_malformed(const weiri_reader *reader, uint64_t offset, const char *format, ...)
     WEIRI_PRINTF(3, 4);
 
+/* Reads bytes of the header; a file that ends before them is malformed. */
+weir_err weiri_reader_header(weiri_reader *reader, uint64_t offset, void *to, size_t bytes);
+
 /* From the arena, with the cache's refusal as the error. */
 weir_err weiri_reader_get(weiri_reader *reader, uint64_t count, size_t size, void *ret_pointer);
 

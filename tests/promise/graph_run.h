@@ -7,6 +7,7 @@
 #ifndef WEIR_TEST_GRAPH_RUN_H
 #define WEIR_TEST_GRAPH_RUN_H
 
+#include "caches.h"
 #include "promise/graph.h"
 
 /* ---- building ------------------------------------------------------------------------------------ */
@@ -367,8 +368,7 @@ static inline void run_segment(drive *d, size_t segment, size_t before)
 static inline void check_memory(const drive *d, uint64_t calls)
 {
     const weir_plan *shown = &d->chain->plan->shown;
-    weir_cache_stats stats = {.stats_size = sizeof stats};
-    weir_cache_stats_read(weir_chain_cache(d->chain), &stats);
+    weir_cache_stats stats = stats_of(weir_chain_cache(d->chain));
     assert_true(stats.held_peak_bytes <= shown->total_bytes);
     if (d->how != SAVE && calls != UINT64_MAX) {
         assert_int_equal(weir_heap_counting_counts(d->heap).calls, calls);
