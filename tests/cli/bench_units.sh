@@ -20,7 +20,7 @@ status 0 "$WEIR" bench units --rounds 1 --seconds 0.002 --peers peers
 sed -n 's/^X(\(.*\))$/\1/p' "$SOURCE/src/unit/units.def" >units
 [ "$(wc -l <units)" -gt 10 ] || fail "no units listed"
 while read -r unit; do
-    grep -q "^$unit  *[0-9.]*  *[0-9.]*  copy  *[0-9]* %" out || fail "no line of $unit: $(cat out)"
+    grep -q "^$unit  *[0-9.e+-]*  *[0-9.e+-]*  copy  *[0-9.e+-]* %" out || fail "no line of $unit: $(cat out)"
 done <units
 grep -q '^butterworth .* ezmsg  ' out || fail "no peer of butterworth: $(cat out)"
 grep -q '^SLOWER than ezmsg: log$' out || fail "a faster peer is not marked: $(cat out)"
