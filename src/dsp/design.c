@@ -8,6 +8,8 @@
 #include <float.h>
 #include <math.h>
 
+#include "dsp/sos.h"
+
 /* ---- roots ----------------------------------------------------------------------------------- */
 
 static void add(weiri_roots *roots, double complex root)
@@ -193,7 +195,7 @@ static factor pair_factor(double complex root)
  * single one, where the degree is odd, comes last. */
 static size_t factors(const weiri_roots *roots, factor *ret_factors)
 {
-    double reals[2 * WEIRI_ORDER_MAX];
+    double reals[2 * WEIRI_SOS_MAX];
     size_t count = 0, real_count = 0;
     for (size_t i = 0; i < roots->count; i++) {
         if (is_pair(roots->root[i])) {
@@ -222,17 +224,11 @@ static double sharpness(const factor *poles)
     return fabs(1.0 - cabs(poles->near));
 }
 
-void weiri_design_sections(const weiri_zpk *prototype,
-                           weiri_band band,
-                           double low,
-                           double high,
-                           weiri_sos_params *ret_sections)
+void weiri_design_pairs(const weiri_zpk *digital, weiri_sos_params *ret_sections)
 {
-    weiri_zpk analogue = to_band(prototype, band, tan(M_PI * low), tan(M_PI * high));
-    weiri_zpk digital = to_digital(&analogue);
     factor poles[WEIRI_SOS_MAX + 1], zeros[WEIRI_SOS_MAX + 1];
-    size_t count = factors(&digital.poles, poles);
-    size_t left = factors(&digital.zeros, zeros);
+    size_t count = factors(&digital->poles, poles);
+    size_t left = factors(&digital->zeros, zeros);
     /* sharpest first to choose zeros, and last to run: what it amplifies is then small already */
     for (size_t i = 1; i < count; i++) {
         factor moved = poles[i];
@@ -242,7 +238,6 @@ void weiri_design_sections(const weiri_zpk *prototype,
         }
         poles[at] = moved;
     }
-    bool circle = true, band_pass = true;
     *ret_sections =
         (weiri_sos_params){.sections = count}; /* constants are copied whole: nothing undefined */
     for (size_t i = 0; i < count; i++) {
@@ -261,13 +256,22 @@ void weiri_design_sections(const weiri_zpk *prototype,
         coefs[1] = fabs(zero->c2 - 1.0) < 16.0 * DBL_EPSILON ? 1.0 : zero->c2;
         coefs[2] = -poles[i].c1;
         coefs[3] = -poles[i].c2;
-        circle = circle && coefs[1] == 1.0;
-        band_pass = band_pass && coefs[0] == 0.0 && coefs[1] == -1.0;
         zeros[best] = zeros[--left];
     }
     ret_sections->sections = count;
-    ret_sections->gain = digital.gain;
-    ret_sections->kind = band_pass ? WEIRI_SOS_BAND : circle ? WEIRI_SOS_CIRCLE : WEIRI_SOS_GENERAL;
+    ret_sections->gain = digital->gain;
+    ret_sections->kind = (int)weiri_sos_kind_of(ret_sections);
+}
+
+void weiri_design_sections(const weiri_zpk *prototype,
+                           weiri_band band,
+                           double low,
+                           double high,
+                           weiri_sos_params *ret_sections)
+{
+    weiri_zpk analogue = to_band(prototype, band, tan(M_PI * low), tan(M_PI * high));
+    weiri_zpk digital = to_digital(&analogue);
+    weiri_design_pairs(&digital, ret_sections);
 }
 
 /* ---- what rounding has left -------------------------------------------------------------------- */
@@ -291,11 +295,6 @@ static double magnitude(const weiri_sos_params *sections, double frequency)
         result *= cabs(polynomial(sign * c[0], c[1], u)) / cabs(polynomial(-sign * c[2], -c[3], u));
     }
     return result;
-}
-
-static bool is_stable(const double *c)
-{
-    return (1.0 - c[2]) - c[3] > 0.0 && (1.0 + c[2]) - c[3] > 0.0 && 1.0 + c[3] > 0.0;
 }
 
 static double prototype_magnitude(const weiri_zpk *prototype, double complex s)
@@ -345,8 +344,5 @@ double weiri_design_error(const weiri_zpk *prototype,
         double error = fabs(magnitude(sections, frequencies[i]) / designed - 1.0);
         worst = error <= worst ? worst : isfinite(error) ? error : (double)INFINITY;
     }
-    for (size_t i = 0; i < sections->sections; i++) {
-        worst = is_stable(sections->coefs[i]) ? worst : (double)INFINITY;
-    }
-    return worst;
+    return weiri_sos_is_stable(sections) ? worst : (double)INFINITY;
 }

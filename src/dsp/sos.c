@@ -12,6 +12,28 @@
 #include <math.h>
 #include <string.h>
 
+weiri_sos_kind weiri_sos_kind_of(const weiri_sos_params *sections)
+{
+    bool circle = true, band = true;
+    for (size_t i = 0; i < sections->sections; i++) {
+        const double *c = sections->coefs[i];
+        circle = circle && c[1] == 1.0;
+        band = band && c[0] == 0.0 && c[1] == -1.0;
+    }
+    return band ? WEIRI_SOS_BAND : circle ? WEIRI_SOS_CIRCLE : WEIRI_SOS_GENERAL;
+}
+
+bool weiri_sos_is_stable(const weiri_sos_params *sections)
+{
+    for (size_t i = 0; i < sections->sections; i++) {
+        const double *c = sections->coefs[i];
+        if (!((1.0 - c[2]) - c[3] > 0.0 && (1.0 + c[2]) - c[3] > 0.0 && 1.0 + c[3] > 0.0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void weiri_sos_steady_state(const weiri_sos_params *sections, double *ret_state)
 {
     double x = 1.0;

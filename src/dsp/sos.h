@@ -9,6 +9,12 @@
 
 #define WEIRI_SOS_NEVER UINT64_MAX
 
+/* The form of the numerators that takes the fewest operations. */
+weiri_sos_kind weiri_sos_kind_of(const weiri_sos_params *sections);
+
+/* Whether all poles are inside the unit circle. */
+bool weiri_sos_is_stable(const weiri_sos_params *sections);
+
 /* [2 x sections]: the state that an input of 1 since ever has led to (S9). */
 void weiri_sos_steady_state(const weiri_sos_params *sections, double *ret_state);
 
