@@ -67,8 +67,8 @@ typedef struct weiri_shift {
 
 /* A recurrence of kernels.def, as src/scan runs it. */
 #define WEIRI_RECURRENCE                                                                           \
-    const void *params, double *state, const void *in, size_t in_stride, void *out,                \
-        size_t out_stride, size_t frames, const void *ahead
+    const void *params, double *state, const void *in, ptrdiff_t in_stride, void *out,             \
+        ptrdiff_t out_stride, size_t frames, const void *ahead
 typedef void weiri_recurrence_fn(WEIRI_RECURRENCE);
 
 typedef struct weiri_kernels {
