@@ -146,7 +146,8 @@ void unit_put_example(const weir_unit_info *unit, FILE *file, const char *indent
     for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++) {
         if (setting->example == NULL)
             continue;
-        const char *quote = strchr(setting->example, ':') != NULL ? "\"" : "";
+        bool map = setting->example[0] == '{';
+        const char *quote = !map && strchr(setting->example, ':') != NULL ? "\"" : "";
         fprintf(file, "%s%s: %s%s%s", more ? ", " : "", setting->name, quote, setting->example,
                 quote);
         more = true;

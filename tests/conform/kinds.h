@@ -48,6 +48,30 @@ static inline weir_err test_add_second(weir_chain *chain, const weir_spec *spec,
     return weir_chain_add(chain, WEIR_CHAIN_INPUT, unit, NULL, 0, NULL, ret_node);
 }
 
+/* An example as a chain file has it: "{order: 4, cutoff: 1 kHz}" is a map. Valid as long as the process, of the units
+ * with most maps in one chain. */
+static inline weir_value test_example(const weir_setting *row)
+{
+    static char texts[16][96];
+    static weir_value items[16][8];
+    static size_t next;
+    if (row->example[0] != '{') {
+        return weir_text(row->name, row->example);
+    }
+    size_t at = next++ % 16, count = 0;
+    assert_true(strlen(row->example) < sizeof texts[at]);
+    strcpy(texts[at], row->example + 1);
+    char *save = NULL;
+    for (char *key = strtok_r(texts[at], "{,} ", &save); key != NULL;
+         key = strtok_r(NULL, "{,} ", &save)) {
+        char *value = strtok_r(NULL, ",}", &save);
+        assert_true(value != NULL && count < 8);
+        key[strcspn(key, ":")] = '\0';
+        items[at][count++] = weir_text(key, value + strspn(value, " "));
+    }
+    return weir_map_of(row->name, items[at], count);
+}
+
 /* Settings by the examples of the table; those of a required setting are there. */
 static inline size_t test_examples(const weir_unit_info *info, weir_value *settings)
 {
@@ -57,7 +81,7 @@ static inline size_t test_examples(const weir_unit_info *info, weir_value *setti
                     row->type == WEIR_SETTING_IGNORED);
         if (row->example != NULL) {
             assert_true(count < TEST_SETTINGS);
-            settings[count++] = weir_text(row->name, row->example);
+            settings[count++] = test_example(row);
         }
     }
     return count;
