@@ -56,6 +56,45 @@ weiri_zpk weiri_butterworth_prototype(int order)
     return zpk;
 }
 
+/* Poles of an ellipse: sinh and cosh of the half axis times those of the Butterworth circle. */
+static void add_ellipse(weiri_roots *roots, int order, double axis, bool inverted)
+{
+    for (int k = 0; k < (order + 1) / 2; k++) {
+        double angle = M_PI * (2 * k + 1) / (2 * order);
+        bool real = 2 * k + 1 == order;
+        double complex root = -sinh(axis) * sin(angle) + (real ? 0.0 : cosh(axis) * cos(angle)) * I;
+        add(roots,
+            inverted ? conj(root) / (creal(root) * creal(root) + cimag(root) * cimag(root)) : root);
+    }
+}
+
+/* sqrt(10^(db / 10) - 1): without cancellation where db is small. */
+static double ripple(double db)
+{
+    return sqrt(expm1(db * (M_LN10 / 10.0)));
+}
+
+weiri_zpk weiri_chebyshev1_prototype(int order, double ripple_db)
+{
+    weiri_zpk zpk = {.gain = 1.0};
+    double epsilon = ripple(ripple_db);
+    add_ellipse(&zpk.poles, order, asinh(1.0 / epsilon) / order, false);
+    zpk.gain = product(&zpk.poles, 0.0);
+    zpk.gain *= order % 2 == 0 ? 1.0 / sqrt(1.0 + epsilon * epsilon) : 1.0;
+    return zpk;
+}
+
+weiri_zpk weiri_chebyshev2_prototype(int order, double ripple_db)
+{
+    weiri_zpk zpk = {.gain = 1.0};
+    add_ellipse(&zpk.poles, order, asinh(ripple(ripple_db)) / order, true);
+    for (int k = 0; k < order / 2; k++) {
+        add(&zpk.zeros, 1.0 / cos(M_PI * (2 * k + 1) / (2 * order)) * I);
+    }
+    zpk.gain = product(&zpk.poles, 0.0) / product(&zpk.zeros, 0.0);
+    return zpk;
+}
+
 /* The two s with s^2 - 2 half s + centre^2 = 0 where `half` stands for itself and, if not real,
  * its conjugate. The smaller one comes from the product, since the difference would cancel in a
  * wide band. */
@@ -204,7 +243,8 @@ void weiri_design_sections(const weiri_zpk *prototype,
         poles[at] = moved;
     }
     bool circle = true, band_pass = true;
-    *ret_sections = (weiri_sos_params){.sections = count}; /* constants are copied whole: nothing undefined */
+    *ret_sections =
+        (weiri_sos_params){.sections = count}; /* constants are copied whole: nothing undefined */
     for (size_t i = 0; i < count; i++) {
         size_t best = SIZE_MAX;
         for (size_t j = 0; j < left; j++) {
@@ -295,6 +335,9 @@ double weiri_design_error(const weiri_zpk *prototype,
     }
     if (to_nyquist) {
         frequencies[count++] = 0.5;
+    }
+    if (band == WEIRI_BANDPASS) { /* where the prototype's 0 is */
+        frequencies[count++] = atan(sqrt(tan(M_PI * low)) * sqrt(tan(M_PI * high))) / M_PI;
     }
     double worst = 0.0;
     for (size_t i = 0; i < count; i++) {

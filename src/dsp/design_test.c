@@ -67,6 +67,47 @@ static void the_formula_holds(void **state)
     }
 }
 
+/* T(order, w), outside the ripples too. */
+static double chebyshev(int order, double w)
+{
+    double cosine = w < 0.0 && order % 2 == 1 ? -1.0 : 1.0;
+    w = fabs(w);
+    return cosine * (w <= 1.0 ? cos(order * acos(w)) : cosh(order * acosh(w)));
+}
+
+/* |H|^2 = 1 / (1 + e^2 T(W)^2), and 1 / (1 + 1 / (d^2 T(1 / W)^2)). */
+static void chebyshevs_formulas_hold(void **state)
+{
+    (void)state;
+    static const double ripples[2][3] = {{0.01, 1.0, 3.0}, {20.0, 60.0, 100.0}};
+    for (int i = 0; i < 2 * WEIRI_ORDER_MAX * 4 * 6 * 3; i++) {
+        int type = i % 2, order = i / 2 % WEIRI_ORDER_MAX + 1;
+        int band = i / 2 / WEIRI_ORDER_MAX % 4, edge = i / 2 / WEIRI_ORDER_MAX / 4 % 6;
+        double db = ripples[type][i / 2 / WEIRI_ORDER_MAX / 4 / 6];
+        double low = edges[edge][0], high = edges[edge][1], e2 = expm1(db * M_LN10 / 10.0);
+        weiri_zpk prototype = type == 0 ? weiri_chebyshev1_prototype(order, db)
+                                        : weiri_chebyshev2_prototype(order, db);
+        weiri_sos_params filter;
+        weiri_design_sections(&prototype, (weiri_band)band, low, high, &filter);
+        double error = weiri_design_error(&prototype, (weiri_band)band, low, high, &filter);
+        if (!(error <
+              1e-5)) { /* up to 12 poles, all of them nearer to the circle than Butterworth's */
+            fail_msg("type %d order %d band %d edges %g %g: off by %g", type + 1, order, band, low,
+                     high, error);
+        }
+        for (double f = low / 4.0; f < 0.5; f = f * 1.37 + 1e-4) {
+            double w = warped((weiri_band)band, low, high, f);
+            double t = chebyshev(order, type == 0 ? w : 1.0 / w);
+            double expected = 1.0 / sqrt(1.0 + (type == 0 ? e2 * t * t : e2 / (t * t)));
+            double found = cabs(response(&filter, f));
+            if (fabs(found - expected) > 1e-5 * expected + 1e-12) {
+                fail_msg("type %d order %d band %d edges %g %g at %g: %.17g, not %.17g", type + 1,
+                         order, band, low, high, f, found, expected);
+            }
+        }
+    }
+}
+
 /* Every pole inside the unit circle: |a2| < 1 and |a1| < 1 + a2. */
 static void every_section_is_stable(void **state)
 {
@@ -132,9 +173,8 @@ static void forms_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_formula_holds),
-        cmocka_unit_test(every_section_is_stable),
-        cmocka_unit_test(errors_are_measured),
+        cmocka_unit_test(the_formula_holds),       cmocka_unit_test(chebyshevs_formulas_hold),
+        cmocka_unit_test(every_section_is_stable), cmocka_unit_test(errors_are_measured),
         cmocka_unit_test(forms_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
