@@ -80,6 +80,18 @@ WEIRI_INLINE weiri_vd load(const weiri_fft_input *in, bool f32, uint64_t at)
                : weiri_vd_load_f64((const double *)in->data + at);
 }
 
+/* Of lanes that are apart, each value by itself: `parts` of a complex one. */
+static weiri_vd load_apart(const weiri_fft_input *in, uint64_t at, uint64_t parts, uint64_t part)
+{
+    weiri_vd lanes;
+    for (int i = 0; i < LANES; i++) {
+        uint64_t place = (in->apart[i] + at) * parts + part;
+        lanes[i] =
+            in->f32 ? (double)((const float *)in->data)[place] : ((const double *)in->data)[place];
+    }
+    return lanes;
+}
+
 /* In memory a real part is followed by its imaginary part: of two vectors the even lanes are the one, the odd ones the
  * other. And the halves of both, alternating. */
 #if WEIRI_VECTOR == 64
@@ -99,8 +111,16 @@ WEIRI_INLINE weiri_vd load(const weiri_fft_input *in, bool f32, uint64_t at)
 #define LAST_HALVES  1, 3
 #endif
 
+WEIRI_INLINE weiri_vd load_real(const weiri_fft_input *in, bool f32, uint64_t at)
+{
+    return in->apart != NULL ? load_apart(in, at, 1, 0) : load(in, f32, at);
+}
+
 WEIRI_INLINE point load_complex(const weiri_fft_input *in, bool f32, uint64_t at)
 {
+    if (in->apart != NULL) {
+        return (point){load_apart(in, at, 2, 0), load_apart(in, at, 2, 1)};
+    }
     weiri_vd a = load(in, f32, 2 * at), b = load(in, f32, 2 * at + LANES);
     return (point){__builtin_shufflevector(a, b, EVENS), __builtin_shufflevector(a, b, ODDS)};
 }
@@ -115,10 +135,11 @@ WEIRI_INLINE point load_point(const weiri_fft_input *in, int kind, bool f32, uin
     if (kind == WEIRI_FFT_PAIRS) {
         point pair = {zero, zero};
         if (2 * i < in->count) {
-            pair.re = weighted(load(in, f32, 2 * i * in->stride), in->weights[2 * i]);
+            pair.re = weighted(load_real(in, f32, 2 * i * in->stride), in->weights[2 * i]);
         }
         if (2 * i + 1 < in->count) {
-            pair.im = weighted(load(in, f32, (2 * i + 1) * in->stride), in->weights[2 * i + 1]);
+            pair.im =
+                weighted(load_real(in, f32, (2 * i + 1) * in->stride), in->weights[2 * i + 1]);
         }
         return pair;
     }
@@ -126,7 +147,7 @@ WEIRI_INLINE point load_point(const weiri_fft_input *in, int kind, bool f32, uin
         return (point){zero, zero};
     }
     if (kind == WEIRI_FFT_REAL) {
-        return (point){weighted(load(in, f32, i * in->stride), in->weights[i]), zero};
+        return (point){weighted(load_real(in, f32, i * in->stride), in->weights[i]), zero};
     }
     point value = load_complex(in, f32, i * in->stride);
     return (point){weighted(value.re, in->weights[i]), weighted(value.im, in->weights[i])};
@@ -401,6 +422,19 @@ void WEIRI_K(fft)(const weiri_fft *fft, const weiri_fft_input *in, double *work)
 
 /* ---- what is made of it ------------------------------------------------------------------------------------ */
 
+static void
+store_apart(const weiri_fft_output *out, uint64_t at, uint64_t parts, uint64_t part, weiri_vd value)
+{
+    for (uint64_t i = 0; i < out->lanes; i++) {
+        uint64_t place = (out->apart[i] + at) * parts + part;
+        if (out->f32) {
+            ((float *)out->data)[place] = (float)value[i];
+        } else {
+            ((double *)out->data)[place] = value[i];
+        }
+    }
+}
+
 WEIRI_INLINE void store(const weiri_fft_output *out, bool f32, uint64_t at, weiri_vd value)
 {
     if (f32) {
@@ -410,8 +444,22 @@ WEIRI_INLINE void store(const weiri_fft_output *out, bool f32, uint64_t at, weir
     }
 }
 
+WEIRI_INLINE void store_real(const weiri_fft_output *out, bool f32, uint64_t at, weiri_vd value)
+{
+    if (out->apart != NULL) {
+        store_apart(out, at, 1, 0, value);
+    } else {
+        store(out, f32, at, value);
+    }
+}
+
 WEIRI_INLINE void store_complex(const weiri_fft_output *out, bool f32, uint64_t at, point value)
 {
+    if (out->apart != NULL) {
+        store_apart(out, at, 2, 0, value.re);
+        store_apart(out, at, 2, 1, value.im);
+        return;
+    }
     weiri_vd a = __builtin_shufflevector(value.re, value.im, FIRST_HALVES);
     weiri_vd b = __builtin_shufflevector(value.re, value.im, LAST_HALVES);
     store(out, f32, 2 * at, a);
@@ -435,15 +483,15 @@ WEIRI_INLINE void emit(const weiri_fft_output *out, int what, bool f32, const do
         point x = point_of(out, points, k);
         uint64_t at = i * out->stride;
         if (what == WEIRI_FFT_POWER) {
-            store(out, f32, at, (x.re * x.re + x.im * x.im) * factor);
+            store_real(out, f32, at, (x.re * x.re + x.im * x.im) * factor);
         } else if (what == WEIRI_FFT_AS_COMPLEX) {
             store_complex(out, f32, at, x);
         } else {
             /* Of a missing value either part may be a number. */
             weiri_vd zero = weiri_vd_all(0.0);
-            store(out, f32, at,
-                  what == WEIRI_FFT_AS_REAL ? weiri_vd_fma(x.im, zero, x.re)
-                                            : weiri_vd_fma(x.re, zero, x.im));
+            store_real(out, f32, at,
+                       what == WEIRI_FFT_AS_REAL ? weiri_vd_fma(x.im, zero, x.re)
+                                                 : weiri_vd_fma(x.re, zero, x.im));
         }
     }
 }

@@ -82,8 +82,10 @@ typedef struct weiri_fft {
 enum { WEIRI_FFT_PAIRS, WEIRI_FFT_REAL, WEIRI_FFT_COMPLEX, WEIRI_FFT_POINTS };
 typedef struct weiri_fft_input {
     const void *data;
-    uint64_t stride;       /* in values */
-    uint64_t count;        /* of values; the rest of n is 0 */
+    uint64_t stride; /* in values */
+    const uint64_t
+        *apart;     /* [lanes] where each lane begins, in values; NULL: one beside the other */
+    uint64_t count; /* of values; the rest of n is 0 */
     const double *weights; /* [count] */
     int kind;
     bool f32;
@@ -92,6 +94,8 @@ enum { WEIRI_FFT_POWER, WEIRI_FFT_AS_COMPLEX, WEIRI_FFT_AS_REAL, WEIRI_FFT_AS_IM
 typedef struct weiri_fft_output {
     void *data;
     uint64_t stride;       /* in values */
+    const uint64_t *apart; /* [lanes], as of the input */
+    uint64_t lanes;        /* that are written, where they are apart */
     uint64_t first, count; /* points, from 0 on again after n - 1 */
     uint64_t n;
     double factor; /* of POWER */
