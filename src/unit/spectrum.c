@@ -3,7 +3,7 @@
  * spectrum.c: the Fourier transform of an inner dimension, the samples of a window: its points as they are, their power,
  * or the power in dB. A frame is transformed by itself; columns go through the transform side by side (dsp/fft.h).
  */
-#include "unit/unit.h"
+#include "unit/spectrum.h"
 
 #include <math.h>
 #include <string.h>
@@ -28,24 +28,24 @@ typedef struct spectrum {
 } spectrum;
 
 enum { WINDOW_NONE, WINDOW_HAMMING, WINDOW_HANNING, WINDOW_BARTLETT, WINDOW_BLACKMAN };
-static const weir_choice windows[] = {{"none", "None (Rectangular)"},
-                                      {"hamming", NULL},
-                                      {"hanning", NULL},
-                                      {"bartlett", NULL},
-                                      {"blackman", NULL},
-                                      {NULL, NULL}};
+const weir_choice weiri_spectrum_windows[] = {{"none", "None (Rectangular)"},
+                                              {"hamming", NULL},
+                                              {"hanning", NULL},
+                                              {"bartlett", NULL},
+                                              {"blackman", NULL},
+                                              {NULL, NULL}};
 
 enum { RAW_COMPLEX, REAL, IMAG, REL_POWER, REL_DB };
-static const weir_choice transforms[] = {
+const weir_choice weiri_spectrum_transforms[] = {
     {"raw_complex", "Complex FFT Output"},  {"real", "Real Component of FFT"},
     {"imag", "Imaginary Component of FFT"}, {"rel_power", "Relative Power"},
     {"rel_db", "Log Power (Relative dB)"},  {NULL, NULL}};
 
 enum { FULL, POSITIVE, NEGATIVE };
-static const weir_choice outputs[] = {{"full", "Full Spectrum"},
-                                      {"positive", "Positive Frequencies"},
-                                      {"negative", "Negative Frequencies"},
-                                      {NULL, NULL}};
+const weir_choice weiri_spectrum_outputs[] = {{"full", "Full Spectrum"},
+                                              {"positive", "Positive Frequencies"},
+                                              {"negative", "Negative Frequencies"},
+                                              {NULL, NULL}};
 
 enum { FORWARD, BACKWARD, ORTHO };
 static const weir_choice norms[] = {
@@ -65,13 +65,13 @@ static const weir_setting table[] = {
     {.name = "window",
      .type = WEIR_SETTING_ENUM,
      .preset = "hamming",
-     .choices = windows,
+     .choices = weiri_spectrum_windows,
      .offset = offsetof(spectrum_settings, window),
      .help = "window function that the samples are multiplied by"},
     {.name = "transform",
      .type = WEIR_SETTING_ENUM,
      .preset = "rel_db",
-     .choices = transforms,
+     .choices = weiri_spectrum_transforms,
      .offset = offsetof(spectrum_settings, transform),
      .help =
          "what is output: complex values, their real or imaginary part, their squared magnitude "
@@ -79,7 +79,7 @@ static const weir_setting table[] = {
     {.name = "output",
      .type = WEIR_SETTING_ENUM,
      .preset = "positive",
-     .choices = outputs,
+     .choices = weiri_spectrum_outputs,
      .offset = offsetof(spectrum_settings, output),
      .help = "frequencies: all, 0 to Nyquist, or minus Nyquist to 0"},
     {.name = "norm",
