@@ -57,6 +57,9 @@ typedef struct weiri_shift {
     bool split; /* nothing is missing in the row, and there are three */
 } weiri_shift;
 
+/* Rows of dots.c are filled up with zeros to a multiple of it. */
+#define WEIRI_DOTS 8
+
 /* The Fourier transform (fft.c); dsp/fft.c makes all of it. */
 #define WEIRI_FFT_PRIME  43 /* greatest prime factor of the passes; greater ones: by a chirp */
 #define WEIRI_FFT_PASSES 64
