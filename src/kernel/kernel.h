@@ -26,7 +26,9 @@
 typedef enum weiri_sos_kind {
     WEIRI_SOS_GENERAL, /* numerators (1, b1, b2) */
     WEIRI_SOS_CIRCLE,  /* (1, b1, 1) */
-    WEIRI_SOS_BAND     /* (1, 0, -1) */
+    WEIRI_SOS_BAND,    /* (1, 0, -1) */
+    WEIRI_SOS_DELTA /* of d = z - 1 instead of z: d^2 + b1 d + b2 over d^2 + a1 d + a2. For poles near 1, whose
+                          distance from it is lost where 2 and 1 are part of a1 and a2 */
 } weiri_sos_kind;
 typedef struct weiri_sos_params {
     int kind;
@@ -47,6 +49,12 @@ typedef struct weiri_lattice_params {
     double gamma, eta, mu;
     double hz; /* of an angle of 1 rad a frame, for the unit */
 } weiri_lattice_params;
+
+/* round((x clamped to low..high - low) / range * span + least), to nearest even. */
+typedef struct weiri_levels {
+    double low, high, range;
+    double span, least;
+} weiri_levels;
 
 /* What is subtracted from a row: (x - less) * gain; of the medians of the other values there are three: below
  * for x < pivot, less for x = pivot, above for x > pivot, and no gain. */

@@ -65,4 +65,5 @@ const weiri_unit_ops weiri_unit_butterworth = {
     .settle = settle,
     .reset = weiri_recursive_reset,
     .run = weiri_iir_run,
+    .changed = weiri_recursive_changed,
 };

@@ -210,4 +210,5 @@ const weiri_unit_ops weiri_unit_chebyshev = {
     .settle = settle,
     .reset = weiri_recursive_reset,
     .run = weiri_iir_run,
+    .changed = weiri_recursive_changed,
 };

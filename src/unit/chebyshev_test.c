@@ -81,7 +81,8 @@ static void mistakes_are_named(void **state)
     refused(&(design){4, 1, "cheby1", "bandpass", {300}, 1}, "Wn: 1 frequencies are given");
     refused(&(design){4, 1, "cheby1", "highpass", {300, 400}, 2}, "Wn: 2 frequencies are given");
     refused(&(design){4, 1, "cheby2", "bandstop", {400, 300}, 2}, "Wn: 400 is not below 300");
-    refused(&(design){12, 1, "cheby1", "highpass", {1e-4}, 1}, "Wn: float64 cannot represent");
+    refused(&(design){12, 1, "cheby1", "highpass", {14999.9999}, 1},
+            "Wn: float64 cannot represent");
     refused(&(design){4, 0, "cheby1", "lowpass", {300}, 1}, "ripple_tol: 0 is out of range");
 }
 

@@ -172,4 +172,5 @@ const weiri_unit_ops weiri_unit_comb = {
     .settle = settle,
     .reset = weiri_recursive_reset,
     .run = weiri_iir_run,
+    .changed = weiri_recursive_changed,
 };

@@ -103,6 +103,24 @@ void weiri_recursive_reset(weiri_block *block)
     }
 }
 
+void weiri_recursive_changed(weiri_block *block, const void *constants_before)
+{
+    const weiri_recursive *before = constants_before, *now = block->constants;
+    bool was = before->params.sections.kind == WEIRI_SOS_DELTA;
+    bool is = now->params.sections.kind == WEIRI_SOS_DELTA;
+    if (now->words == 0 || was == is) {
+        return;
+    }
+    size_t columns = (size_t)block->channels * now->each;
+    size_t groups = (columns + WEIRI_BLOCK - 1) / WEIRI_BLOCK;
+    for (size_t i = 0; i < groups * now->words / 2; i++) { /* one section of one group of columns */
+        double *one = (double *)block->state[STATE] + i * 2 * WEIRI_BLOCK, *two = one + WEIRI_BLOCK;
+        for (size_t k = 0; k < WEIRI_BLOCK; k++) {
+            two[k] += is ? one[k] : -one[k];
+        }
+    }
+}
+
 void weiri_recursive_run(weiri_block *block,
                          const weiri_work *work,
                          weiri_recurrence_fn *f32,

@@ -43,6 +43,9 @@ void weiri_recursive_sections(const weiri_unit_plan *plan,
 void weiri_recursive_reset(weiri_block *block);
 
 /* By the kernel of the block's dtype. */
+/* State goes on where a changed filter has its coefficients in another form. */
+void weiri_recursive_changed(weiri_block *block, const void *constants_before);
+
 void weiri_recursive_run(weiri_block *block,
                          const weiri_work *work,
                          weiri_recurrence_fn *f32,
