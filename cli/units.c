@@ -135,6 +135,8 @@ const char *unit_flags_text(const weir_unit_info *unit, char *text, size_t size)
 
 /* ---- an example that a chain file takes --------------------------------------------------------------------- */
 
+#define EXAMPLE_COLUMNS 79 /* with the bracket at the end */
+
 void unit_put_example(const weir_unit_info *unit, FILE *file, const char *indent)
 {
     bool joins = (unit->flags & WEIR_UNIT_JOINS) != 0, more = joins;
@@ -145,14 +147,19 @@ void unit_put_example(const weir_unit_info *unit, FILE *file, const char *indent
     }
     if (joins)
         fprintf(file, "%s- split: {a: [], b: [abs]}\n", indent);
-    fprintf(file, "%s- %s: {%s", indent, unit->name, joins ? "inputs: [a, b]" : "");
+    int column = fprintf(file, "%s- %s: {%s", indent, unit->name, joins ? "inputs: [a, b]" : "");
     for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++) {
         if (setting->example == NULL)
             continue;
         bool map = setting->example[0] == '{';
         const char *quote = !map && strchr(setting->example, ':') != NULL ? "\"" : "";
-        fprintf(file, "%s%s: %s%s%s", more ? ", " : "", setting->name, quote, setting->example,
-                quote);
+        int length =
+            (int)(strlen(setting->name) + strlen(setting->example) + 2 * strlen(quote) + 4);
+        if (more && column + length > EXAMPLE_COLUMNS) /* a map goes on in the next line */
+            column = fprintf(file, ",\n%s    ", indent) - 2;
+        else
+            column += fprintf(file, "%s", more ? ", " : "");
+        column += fprintf(file, "%s: %s%s%s", setting->name, quote, setting->example, quote);
         more = true;
     }
     fputs("}\n", file);
