@@ -155,8 +155,8 @@ void unit_put_example(const weir_unit_info *unit, FILE *file, const char *indent
         const char *quote = !map && strchr(setting->example, ':') != NULL ? "\"" : "";
         int length =
             (int)(strlen(setting->name) + strlen(setting->example) + 2 * strlen(quote) + 4);
-        if (more && column + length > EXAMPLE_COLUMNS) /* a map goes on in the next line */
-            column = fprintf(file, ",\n%s    ", indent) - 2;
+        if (column + length > EXAMPLE_COLUMNS) /* a map goes on in the next line */
+            column = fprintf(file, "%s\n%s    ", more ? "," : "", indent);
         else
             column += fprintf(file, "%s", more ? ", " : "");
         column += fprintf(file, "%s: %s%s%s", setting->name, quote, setting->example, quote);
