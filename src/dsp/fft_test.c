@@ -31,10 +31,10 @@ static void run(one *of)
     size_t parts = of->real ? 1 : 2, total = (size_t)of->count * of->lanes * parts;
     weiri_fft *fft = aligned_alloc(64, (weiri_fft_bytes(of->n, of->real) + 63) / 64 * 64);
     size_t work = (size_t)weiri_fft_work_bytes(of->n, of->real);
-    of->points = aligned_alloc(64, work + 64);
+    of->points = aligned_alloc(64, work / 64 * 64 + 128);
     assert_true(fft != NULL && of->points != NULL);
     memset(fft, 0, (size_t)weiri_fft_bytes(of->n, of->real));
-    memset(of->points, 0xff, work + 64);
+    memset(of->points, 0xff, work + 8);
     weiri_fft_prepare(of->n, of->real, fft);
     float *narrow = malloc((total + 1) * sizeof *narrow);
     for (size_t i = 0; i < total; i++) {

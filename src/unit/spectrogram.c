@@ -8,7 +8,8 @@
 
 typedef struct spectrogram_settings {
     double window_dur_s, window_shift_s;
-    int anchor, window, transform, output;
+    const weir_value *window;
+    int anchor, transform, output;
 } spectrogram_settings;
 
 static const weir_setting table[] = {
@@ -38,11 +39,10 @@ static const weir_setting table[] = {
      .offset = offsetof(spectrogram_settings, anchor),
      .help = "which point of a window gets the timestamp"},
     {.name = "window",
-     .type = WEIR_SETTING_ENUM,
+     .type = WEIR_SETTING_ANY,
      .preset = "hamming",
-     .choices = weiri_spectrum_windows,
      .offset = offsetof(spectrogram_settings, window),
-     .help = "window function, as of spectrum"},
+     .help = WEIRI_SPECTRUM_WINDOW_HELP},
     {.name = "transform",
      .type = WEIR_SETTING_ENUM,
      .preset = "rel_db",

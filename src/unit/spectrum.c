@@ -9,16 +9,19 @@
 #include <string.h>
 
 #include "dsp/fft.h"
+#include "dsp/windows.h"
 
 typedef struct spectrum_settings {
     const char *axis, *out_axis;
-    int window, transform, output, norm;
+    const weir_value *window;
+    int transform, output, norm;
     bool do_fftshift;
     int64_t nfft;
 } spectrum_settings;
 
 typedef struct spectrum {
     uint64_t n;     /* points of the transform */
+    uint64_t size;  /* of the input's dimension */
     uint64_t count; /* samples that are transformed; the rest is 0 */
     uint64_t first, bins;
     double factor; /* of powers */
@@ -26,14 +29,6 @@ typedef struct spectrum {
     bool db;
     uint64_t weights_at, fft_at; /* bytes from here */
 } spectrum;
-
-enum { WINDOW_NONE, WINDOW_HAMMING, WINDOW_HANNING, WINDOW_BARTLETT, WINDOW_BLACKMAN };
-const weir_choice weiri_spectrum_windows[] = {{"none", "None (Rectangular)"},
-                                              {"hamming", NULL},
-                                              {"hanning", NULL},
-                                              {"bartlett", NULL},
-                                              {"blackman", NULL},
-                                              {NULL, NULL}};
 
 enum { RAW_COMPLEX, REAL, IMAG, REL_POWER, REL_DB };
 const weir_choice weiri_spectrum_transforms[] = {
@@ -63,11 +58,10 @@ static const weir_setting table[] = {
      .offset = offsetof(spectrum_settings, out_axis),
      .help = "name of the dimension that replaces it"},
     {.name = "window",
-     .type = WEIR_SETTING_ENUM,
+     .type = WEIR_SETTING_ANY,
      .preset = "hamming",
-     .choices = weiri_spectrum_windows,
      .offset = offsetof(spectrum_settings, window),
-     .help = "window function that the samples are multiplied by"},
+     .help = WEIRI_SPECTRUM_WINDOW_HELP},
     {.name = "transform",
      .type = WEIR_SETTING_ENUM,
      .preset = "rel_db",
@@ -107,23 +101,10 @@ static const weir_setting table[] = {
 
 /* ---- plan ---------------------------------------------------------------------------------- */
 
-static double window_at(int window, uint64_t i, uint64_t count)
+static weir_err read_window(const spectrum_settings *set, uint64_t size, weiri_window *ret_window)
 {
-    if (count == 1 || window == WINDOW_NONE) {
-        return 1.0;
-    }
-    const double pi = 3.14159265358979323846;
-    double last = (double)(count - 1), x = 2.0 * (double)i - last; /* symmetric: -last to last */
-    switch (window) {
-    case WINDOW_HAMMING:
-        return 0.54 + 0.46 * cos(pi * x / last);
-    case WINDOW_HANNING:
-        return 0.5 + 0.5 * cos(pi * x / last);
-    case WINDOW_BARTLETT:
-        return 1.0 - fabs(x) / last;
-    default:
-        return 0.42 + 0.5 * cos(pi * x / last) + 0.08 * cos(2 * pi * x / last);
-    }
+    weir_err err = weiri_window_read("window", set->window, ret_window);
+    return err == WEIR_OK ? weiri_window_check("window", ret_window, (size_t)size, false) : err;
 }
 
 static weir_err find_axis(const weir_spec *in, const char *name, int *ret_dim)
@@ -166,7 +147,7 @@ static uint64_t place(spectrum *s, bool real)
     weiri_carver carver = {.base = NULL, .used = 0};
     weiri_carve(&carver, 1, sizeof *s);
     s->weights_at = carver.used;
-    weiri_carve(&carver, s->count, sizeof(double));
+    weiri_carve(&carver, s->size, sizeof(double));
     s->fft_at = carver.used;
     weiri_carve(&carver, weiri_fft_bytes(s->n, real), 1);
     return carver.used;
@@ -181,6 +162,7 @@ static spectrum spectrum_of(const spectrum_settings *set, const weir_spec *in, i
     static const int whats[] = {WEIRI_FFT_AS_COMPLEX, WEIRI_FFT_AS_REAL, WEIRI_FFT_AS_IMAG,
                                 WEIRI_FFT_POWER, WEIRI_FFT_POWER};
     spectrum s = {.n = n,
+                  .size = axis->size,
                   .count = axis->size < n ? axis->size : n,
                   .first = negative ? (n + 1) / 2 % n : 0,
                   .bins = set->output == FULL ? n : n / 2 + 1,
@@ -233,6 +215,11 @@ static weir_err plan_spectrum(const void *settings, weiri_unit_plan *plan)
                           (unsigned long long)points_of(set, &in->dims[dim]),
                           (unsigned long long)WEIRI_FFT_MOST);
     }
+    weiri_window window;
+    err = read_window(set, in->dims[dim].size, &window);
+    if (err != WEIR_OK) {
+        return err;
+    }
     spectrum s = spectrum_of(set, in, dim);
     err = plan_axis(set, &s, plan);
     if (err == WEIR_OK && s.what == WEIRI_FFT_POWER) {
@@ -252,20 +239,19 @@ static void prepare_spectrum(const void *settings, const weiri_unit_plan *plan, 
     const spectrum_settings *set = settings;
     const weir_spec *in = plan->in;
     int dim = 0;
-    if (find_axis(in, set->axis, &dim) != WEIR_OK) {
+    weiri_window window;
+    if (find_axis(in, set->axis, &dim) != WEIR_OK ||
+        read_window(set, in->dims[dim].size, &window) != WEIR_OK) {
         return; /* not after plan */
     }
     spectrum *s = constants;
     *s = spectrum_of(set, in, dim);
     double *weights = (double *)((unsigned char *)constants + s->weights_at), squares = 0.0;
     double n = (double)s->n, scale = set->norm == FORWARD ? n : set->norm == ORTHO ? sqrt(n) : 1.0;
-    uint64_t size = in->dims[dim].size;
-    for (uint64_t i = 0; i < size; i++) {
-        double w = window_at(set->window, i, size);
-        squares += w * w;
-        if (i < s->count) {
-            weights[i] = w / scale;
-        }
+    weiri_window_fill(&window, (size_t)s->size, false, weights);
+    for (uint64_t i = 0; i < s->size; i++) {
+        squares += weights[i] * weights[i];
+        weights[i] /= scale;
     }
     s->factor = 1.0 / (squares * in->dims[dim].step);
     weiri_fft_prepare(s->n, is_real(in), (weiri_fft *)((unsigned char *)constants + s->fft_at));
@@ -394,7 +380,7 @@ const weiri_unit_ops weiri_unit_spectrum = {
              "nfft were the window's length. Complex input of odd length has (nfft + 1) / 2 "
              "positive frequencies, there one fewer. Output full without do_fftshift has the true "
              "frequency of each entry. norm: null means the default; write backward. out_axis "
-             "cannot be null: write the axis's name.",
+             "cannot be null: write the axis's name. window may be any of fir's too.",
          .flags = WEIR_UNIT_COMPLEX | WEIR_UNIT_COLUMNWISE,
          .settings = table},
     .settings_bytes = sizeof(spectrum_settings),

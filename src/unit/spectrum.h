@@ -7,8 +7,11 @@
 
 #include "unit/unit.h"
 
+#define WEIRI_SPECTRUM_WINDOW_HELP                                                                 \
+    "window function: none, hamming, hanning, bartlett, blackman, or any other that fir knows, "   \
+    "symmetric"
+
 extern const weir_choice weiri_window_anchors[];      /* window.c */
-extern const weir_choice weiri_spectrum_windows[];    /* spectrum.c */
 extern const weir_choice weiri_spectrum_transforms[]; /* spectrum.c */
 extern const weir_choice weiri_spectrum_outputs[];    /* spectrum.c */
 
