@@ -43,7 +43,7 @@ static weir_err expand(const void *settings, weiri_expansion *to)
     weir_value square = weir_number("exponent", 2.0), root = weir_number("exponent", 0.5);
     weir_value bins[] = {weiri_expand_given(to, "bin_duration", "bin_duration"),
                          weir_bool("fractional", false)};
-    weir_err err = weiri_expand_nested(to, "bandpass", "butterworth");
+    weir_err err = weiri_expand_nested(to, "bandpass", "bandpass", "butterworth");
     if (err == WEIR_OK) {
         err = to->add(to, "square", "pow", &square, 1);
     }

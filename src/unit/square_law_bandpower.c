@@ -34,16 +34,16 @@ static weir_err expand(const void *settings, weiri_expansion *to)
 {
     const square_law_settings *set = settings;
     weir_value square = weir_number("exponent", 2.0);
-    weir_err err = weiri_expand_nested(to, "bandpass", "butterworth");
+    weir_err err = weiri_expand_nested(to, "bandpass", "bandpass", "butterworth");
     if (err == WEIR_OK) {
         err = to->add(to, "square", "pow", &square, 1);
     }
     if (err == WEIR_OK) {
-        err = weiri_expand_nested(to, "lowpass", "butterworth");
+        err = weiri_expand_nested(to, "lowpass", "lowpass", "butterworth");
     }
     return err != WEIR_OK || set->downsample == NULL
                ? err
-               : weiri_expand_nested(to, "downsample", "downsample");
+               : weiri_expand_nested(to, "downsample", "downsample", "downsample");
 }
 
 const weiri_unit_ops weiri_unit_square_law_bandpower = {

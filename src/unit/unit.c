@@ -93,7 +93,8 @@ weir_value weiri_expand_given(const weiri_expansion *to, const char *name, const
     return none ? weir_null(key) : weir_text(key, row->preset);
 }
 
-weir_err weiri_expand_nested(weiri_expansion *to, const char *name, const char *unit)
+weir_err
+weiri_expand_nested(weiri_expansion *to, const char *role, const char *name, const char *unit)
 {
     const weir_value *value = given(to, name);
     if (value != NULL && value->type != WEIR_VALUE_MAP) {
@@ -104,8 +105,8 @@ weir_err weiri_expand_nested(weiri_expansion *to, const char *name, const char *
                           value->text != NULL ? value->text : "", value->text != NULL ? "'" : "",
                           unit);
     }
-    return value == NULL ? to->add(to, name, unit, NULL, 0)
-                         : to->add(to, name, unit, value->items, value->count);
+    return value == NULL ? to->add(to, role, unit, NULL, 0)
+                         : to->add(to, role, unit, value->items, value->count);
 }
 
 /* ---- fields of state ----------------------------------------------------------------------------- */

@@ -126,7 +126,8 @@ typedef struct weiri_work {
     const void
         *in[WEIRI_INPUTS_MAX]; /* [consume x columns], never written; frame i of every input has the
                                          same time */
-    size_t in_stride; /* values from a frame of in[0] to the next; 0 = adjacent, always unless `strided` */
+    size_t
+        in_stride; /* values from a frame of in[0] to the next; 0 = adjacent, always unless `strided` */
     void *out;     /* [produce x columns of out]; == in[0] only if the unit is IN_PLACE */
     void *scratch; /* of this thread, 64-byte aligned; what is in it is undefined */
 } weiri_work;
@@ -158,8 +159,9 @@ typedef struct weiri_expansion {
 
 /* The user's setting `name`, or its preset, as a setting of a part that is called `key` there. */
 weir_value weiri_expand_given(const weiri_expansion *to, const char *name, const char *key);
-/* Adds a part whose settings are the map that the user gave as `name`, which is also its role. WEIR_E_CHAIN: no map. */
-weir_err weiri_expand_nested(weiri_expansion *to, const char *name, const char *unit);
+/* Adds a part whose settings are the map that the user gave as `name`. WEIR_E_CHAIN: no map. */
+weir_err
+weiri_expand_nested(weiri_expansion *to, const char *role, const char *name, const char *unit);
 
 #define WEIRI_SETTLES_NEVER UINT64_MAX
 

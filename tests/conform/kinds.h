@@ -48,28 +48,46 @@ static inline weir_err test_add_second(weir_chain *chain, const weir_spec *spec,
     return weir_chain_add(chain, WEIR_CHAIN_INPUT, unit, NULL, 0, NULL, ret_node);
 }
 
-/* An example as a chain file has it: "{order: 4, cutoff: 1 kHz}" is a map. Valid as long as the process, of the units
- * with most maps in one chain. */
-static inline weir_value test_example(const weir_setting *row)
+/* An example as a chain file reads it: "[[0, 1], [0, 3]]" is a list of lists, "{order: 4, cutoff: 1 kHz}" a map, all
+ * else a text; within these a number is one. Lists, maps and texts exist as long as the test. */
+static inline weir_value test_example(const char *key, const char **at, bool within)
 {
-    static char texts[16][96];
-    static weir_value items[16][8];
-    static size_t next;
-    if (row->example[0] != '{') {
-        return weir_text(row->name, row->example);
+    static weir_value pool[4096];
+    static char texts[65536];
+    static size_t used, letters;
+    char open = **at;
+    if (open != '[' && open != '{') {
+        size_t length = within ? strcspn(*at, ",]}") : strlen(*at);
+        letters = letters + length + 1 > sizeof texts ? 0 : letters;
+        char *text = memcpy(texts + letters, *at, length), *end = NULL;
+        text[length] = '\0';
+        letters += length + 1;
+        *at += length;
+        double number = strtod(text, &end);
+        return within && *end == '\0' ? weir_number(key, number) : weir_text(key, text);
     }
-    size_t at = next++ % 16, count = 0;
-    assert_true(strlen(row->example) < sizeof texts[at]);
-    strcpy(texts[at], row->example + 1);
-    char *save = NULL;
-    for (char *key = strtok_r(texts[at], "{,} ", &save); key != NULL;
-         key = strtok_r(NULL, "{,} ", &save)) {
-        char *value = strtok_r(NULL, ",}", &save);
-        assert_true(value != NULL && count < 8);
-        key[strcspn(key, ":")] = '\0';
-        items[at][count++] = weir_text(key, value + strspn(value, " "));
+    weir_value items[64];
+    size_t count = 0;
+    for ((*at)++; **at != ']' && **at != '}'; *at += strspn(*at, ", ")) {
+        char *name = NULL;
+        if (open == '{') {
+            size_t length = strcspn(*at, ":");
+            letters = letters + length + 1 > sizeof texts ? 0 : letters;
+            name = memcpy(texts + letters, *at, length);
+            name[length] = '\0';
+            letters += length + 1;
+            *at += length + 1;
+            *at += strspn(*at, " ");
+        }
+        assert_true(count < 64);
+        items[count++] = test_example(name, at, true);
     }
-    return weir_map_of(row->name, items[at], count);
+    (*at)++;
+    used = used + count > 4096 ? 0 : used; /* those of long ago are overwritten */
+    memcpy(pool + used, items, count * sizeof *items);
+    used += count;
+    return open == '[' ? weir_list_of(key, pool + used - count, count)
+                       : weir_map_of(key, pool + used - count, count);
 }
 
 /* Settings by the examples of the table; those of a required setting are there. */
@@ -81,7 +99,8 @@ static inline size_t test_examples(const weir_unit_info *info, weir_value *setti
                     row->type == WEIR_SETTING_IGNORED);
         if (row->example != NULL) {
             assert_true(count < TEST_SETTINGS);
-            settings[count++] = test_example(row);
+            const char *example = row->example;
+            settings[count++] = test_example(row->name, &example, false);
         }
     }
     return count;
