@@ -73,6 +73,56 @@ typedef struct weiri_shift {
     bool split; /* nothing is missing in the row, and there are three */
 } weiri_shift;
 
+/* Rows of dots.c are filled up with zeros to a multiple of it. */
+#define WEIRI_DOTS 8
+
+/* The Fourier transform (fft.c); dsp/fft.c makes all of it. */
+#define WEIRI_FFT_PRIME  43 /* greatest prime factor of the passes; greater ones: by a chirp */
+#define WEIRI_FFT_PASSES 64
+typedef struct weiri_fft_pass {
+    uint64_t radix;
+    uint64_t points;      /* of each of the transforms that it joins */
+    uint64_t twiddles_at; /* [points x (radix - 1)], complex */
+    uint64_t roots_at;    /* [radix], of unity; of a prime without its own butterfly */
+} weiri_fft_pass;
+typedef struct weiri_fft {
+    uint64_t n;      /* of the series */
+    uint64_t points; /* of the complex transform: n, or n / 2 pairs of real values */
+    uint64_t length; /* of the passes: points, or those of the chirp's convolution */
+    bool pairs, chirp;
+    uint64_t pass_count;
+    weiri_fft_pass passes[WEIRI_FFT_PASSES]; /* [0] comes last */
+    uint64_t turns_at;                       /* of pairs: [points / 2 + 1] */
+    uint64_t chirp_at;                       /* [points] */
+    uint64_t spectrum_at;                    /* [length], of the conjugate chirp, / length */
+    double table[];
+} weiri_fft;
+/* PAIRS, REAL: real values, COMPLEX: complex ones; value i of the lanes is at i * stride. POINTS: as fft writes them. */
+enum { WEIRI_FFT_PAIRS, WEIRI_FFT_REAL, WEIRI_FFT_COMPLEX, WEIRI_FFT_POINTS };
+typedef struct weiri_fft_input {
+    const void *data;
+    uint64_t stride; /* in values */
+    const uint64_t
+        *apart;     /* [lanes] where each lane begins, in values; NULL: one beside the other */
+    uint64_t count; /* of values; the rest of n is 0 */
+    const double *weights; /* [count] */
+    int kind;
+    bool f32;
+} weiri_fft_input;
+enum { WEIRI_FFT_POWER, WEIRI_FFT_AS_COMPLEX, WEIRI_FFT_AS_REAL, WEIRI_FFT_AS_IMAG };
+typedef struct weiri_fft_output {
+    void *data;
+    uint64_t stride;       /* in values */
+    const uint64_t *apart; /* [lanes], as of the input */
+    uint64_t lanes;        /* that are written, where they are apart */
+    uint64_t first, count; /* points, from 0 on again after n - 1 */
+    uint64_t n;
+    double factor; /* of POWER */
+    int what;
+    bool f32;
+    bool mirrored; /* points after n / 2 are conjugates of those before */
+} weiri_fft_output;
+
 /* A recurrence of kernels.def, as src/scan runs it. */
 #define WEIRI_RECURRENCE                                                                           \
     const void *params, double *state, const void *in, ptrdiff_t in_stride, void *out,             \

@@ -72,7 +72,8 @@ static const weir_setting table[] = {
      .max = 1,
      .offset = offsetof(zero_phase_settings, settle_cutoff),
      .help = "part of its peak to which the impulse response has fallen at the end of the "
-             "look-ahead"},
+             "look-ahead",
+     .example = "0.001"},
     {.name = "max_pad_duration",
      .type = WEIR_SETTING_QUANTITY,
      .kind = WEIR_TIME,

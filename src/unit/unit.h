@@ -126,7 +126,8 @@ typedef struct weiri_work {
     const void
         *in[WEIRI_INPUTS_MAX]; /* [consume x columns], never written; frame i of every input has the
                                          same time */
-    size_t in_stride; /* values from a frame of in[0] to the next; 0 = adjacent, always unless `strided` */
+    size_t
+        in_stride; /* values from a frame of in[0] to the next; 0 = adjacent, always unless `strided` */
     void *out;     /* [produce x columns of out]; == in[0] only if the unit is IN_PLACE */
     void *scratch; /* of this thread, 64-byte aligned; what is in it is undefined */
 } weiri_work;
@@ -139,10 +140,36 @@ typedef struct weiri_queue weiri_queue; /* of a device: defined by the heap that
 typedef void
 weiri_compute_fn(const weiri_block *block, const void *in, void *out, size_t first, size_t count);
 
+/* A unit that stands for several (a composite) has `expand` instead of all that follows its settings: the chain calls
+ * it when the unit is added, and it names its parts, each after the one before. These are ordinary steps of the plan,
+ * called "bandpower.spectrogram.window" there and in errors. */
+typedef struct weiri_expansion {
+    /* Adds a part: a unit, which may be a composite itself. `role` is its name within the composite; for a part whose
+     * settings are a map in the user's chain, the name of that setting. */
+    weir_err (*add)(struct weiri_expansion *to,
+                    const char *role,
+                    const char *unit,
+                    const weir_value *settings,
+                    size_t count);
+    const weir_setting *table; /* of the composite */
+    const weir_value
+        *given; /* the settings that the user gave, with their places in the chain file */
+    size_t given_count;
+} weiri_expansion;
+
+/* The user's setting `name`, or its preset, as a setting of a part that is called `key` there. */
+weir_value weiri_expand_given(const weiri_expansion *to, const char *name, const char *key);
+/* Adds a part whose settings are the map that the user gave as `name`. WEIR_E_CHAIN: no map. */
+weir_err
+weiri_expand_nested(weiri_expansion *to, const char *role, const char *name, const char *unit);
+
 typedef struct weiri_unit_ops {
     size_t ops_size; /* sizeof(weiri_unit_ops) */
     weir_unit_info info;
     size_t settings_bytes; /* of the struct that info.settings describes */
+
+    /* Of a composite only, and then the only function. WEIR_E_CHAIN as plan; errors of `add` are passed on. */
+    weir_err (*expand)(const void *settings, weiri_expansion *to);
 
     /* Pure. WEIR_E_CHAIN with a detail that starts with the setting at fault ("cutoff: 20 kHz is above the
      * Nyquist frequency, 15 kHz"); the chain puts file, line and unit before it. */
