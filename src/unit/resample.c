@@ -81,9 +81,6 @@ static weir_err plan_resample(const void *settings, weiri_unit_plan *plan)
     double rate_hz = plan->in->rate_hz;
     uint64_t p = 0, q = 0, taps = 0;
     weir_err err = weiri_axis_is_stream(plan->in, set->axis);
-    if (err == WEIR_OK && isnan(set->resample_rate_hz)) {
-        err = weiri_fail(WEIR_E_CHAIN, "resample_rate: is required: there is no reference stream");
-    }
     if (err != WEIR_OK) {
         return err;
     }
@@ -217,7 +214,6 @@ static const weir_setting table[] = {
     {.name = "resample_rate",
      .type = WEIR_SETTING_QUANTITY,
      .kind = WEIR_FREQUENCY,
-     .preset = "null",
      .min = 1e-9,
      .max = 1e9,
      .offset = offsetof(resample_settings, resample_rate_hz),
