@@ -434,8 +434,9 @@ static void sections_follow_the_equation(void **state)
                 double state64[2 * WEIRI_SOS_MAX * WEIRI_BLOCK] = {0};
                 double state32[2 * WEIRI_SOS_MAX * WEIRI_BLOCK] = {0};
                 for (size_t s = 0; s < sections; s++) {
-                    double radius = 0.9 + (double)s * 0.005, angle = 0.2 + 0.2 * (double)s;
-                    params.coefs[s][0] = kind == WEIRI_SOS_BAND ? 0.0 : 0.3 + 0.1 * (double)s;
+                    double step = (double)(s % 12);
+                    double radius = 0.9 + step * 0.005, angle = 0.2 + 0.2 * step;
+                    params.coefs[s][0] = kind == WEIRI_SOS_BAND ? 0.0 : 0.3 + 0.1 * step;
                     params.coefs[s][1] = kind == WEIRI_SOS_BAND     ? -1.0
                                          : kind == WEIRI_SOS_CIRCLE ? 1.0
                                                                     : 0.4;
