@@ -55,7 +55,7 @@ void weiri_recurrence_reset(weiri_recurrence *recurrence)
 
 static double value_at(const block *b, size_t frame, size_t lane)
 {
-    size_t at = frame * b->recurrence->columns + lane;
+    size_t at = frame * b->recurrence->in_stride + lane;
     return b->recurrence->value_bytes == 4 ? (double)((const float *)b->in)[at]
                                            : ((const double *)b->in)[at];
 }
@@ -116,8 +116,9 @@ static void run_block(const block *b)
 {
     const weiri_recurrence *recurrence = b->recurrence;
     size_t columns = recurrence->columns, bytes = recurrence->value_bytes;
+    size_t stride = recurrence->in_stride;
     if (b->lanes == N) {
-        recurrence->run(recurrence->params, b->state, b->in, columns, b->out, columns, b->frames,
+        recurrence->run(recurrence->params, b->state, b->in, stride, b->out, columns, b->frames,
                         weiri_ahead_take(recurrence->ahead, b->frames));
         return;
     }
@@ -129,7 +130,7 @@ static void run_block(const block *b)
     for (size_t done = 0; done < b->frames; done += CHUNK) {
         size_t some = b->frames - done < CHUNK ? b->frames - done : CHUNK;
         for (size_t i = 0; i < some; i++) {
-            memcpy((unsigned char *)rows.in + i * N * bytes, in + (done + i) * columns * bytes,
+            memcpy((unsigned char *)rows.in + i * N * bytes, in + (done + i) * stride * bytes,
                    b->lanes * bytes);
         }
         recurrence->run(recurrence->params, b->state, rows.in, N, rows.out, N, some, NULL);
@@ -188,12 +189,11 @@ static void run_lane_slowly(const block *b, size_t lane)
         } else {
             copy_lane(b, state, b->state, lane);
         }
-        size_t at = frame * recurrence->columns + lane;
-        move(recurrence, row_in, lane, b->in, at);
+        move(recurrence, row_in, lane, b->in, frame * recurrence->in_stride + lane);
         recurrence->run(recurrence->params, state, row_in, N, row_out, N, 1, NULL);
         if (broken_lanes(&one) == 0) {
             copy_lane(b, b->state, state, lane);
-            move(recurrence, b->out, at, row_out, lane);
+            move(recurrence, b->out, frame * recurrence->columns + lane, row_out, lane);
         } else {
             put_missing(b, frame, lane);
             unstart_lane(b, lane);
@@ -208,7 +208,7 @@ static void gather(const block *b, size_t lane, size_t *frame, size_t some, doub
         while (!isfinite(value_at(b, *frame, lane))) {
             (*frame)++;
         }
-        move(b->recurrence, rows, i * N + lane, b->in, *frame * b->recurrence->columns + lane);
+        move(b->recurrence, rows, i * N + lane, b->in, *frame * b->recurrence->in_stride + lane);
     }
 }
 
@@ -316,11 +316,12 @@ static bool run_stretches(const block *b)
             fresh |= 1u << lane;
         }
     }
-    size_t row_bytes = b->recurrence->columns * b->recurrence->value_bytes;
+    size_t in_bytes = b->recurrence->in_stride * b->recurrence->value_bytes;
+    size_t out_bytes = b->recurrence->columns * b->recurrence->value_bytes;
     for (size_t frame = 0; frame < b->frames;) {
         block stretch = *b;
-        stretch.in = (const unsigned char *)b->in + frame * row_bytes;
-        stretch.out = (unsigned char *)b->out + frame * row_bytes;
+        stretch.in = (const unsigned char *)b->in + frame * in_bytes;
+        stretch.out = (unsigned char *)b->out + frame * out_bytes;
         stretch.frames = 0;
         while (frame < b->frames && frame_state(b, frame) == 1) {
             stretch.frames++;
@@ -396,6 +397,9 @@ void weiri_recurrence_process(weiri_recurrence *recurrence,
 {
     if (frames == 0) {
         return;
+    }
+    if (recurrence->in_stride == 0) {
+        recurrence->in_stride = recurrence->columns;
     }
     double held[WEIRI_RECURRENCE_WORDS * N];
     size_t block_words = recurrence->words * N;

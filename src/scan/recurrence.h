@@ -28,6 +28,8 @@ typedef struct weiri_recurrence {
         *start;   /* [words]: times the first good sample = the state before it; NULL = zero */
     size_t words; /* state a column, at most WEIRI_RECURRENCE_WORDS */
     size_t columns;
+    size_t
+        in_stride; /* values from a frame of the input to the next; 0 = columns, as in the output */
     size_t value_bytes; /* 4 or 8: f32 or f64, in and out */
     /* Missing samples are counted at missing[column / inner % channels]. */
     uint64_t *missing;

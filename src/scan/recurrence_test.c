@@ -57,7 +57,8 @@ static weiri_recurrence_fn *kernel_of(const weiri_kernels *kernels, size_t which
     }
 }
 
-/* Runs a signal in pieces of up to `longest` frames; 0 = whole. */
+/* Runs a signal in pieces of up to `longest` frames, whose frames are adjacent or have other values between them;
+ * 0 = whole. */
 static void run(const weiri_kernels *kernels,
                 size_t which,
                 bool f32,
@@ -89,8 +90,18 @@ static void run(const weiri_kernels *kernels,
     for (size_t done = 0; done < frames;) {
         size_t some = longest == 0 ? frames : (size_t)(testing_random(seed) >> 8) % (longest + 1);
         some = some < frames - done ? some : frames - done;
-        weiri_recurrence_process(&recurrence, (const unsigned char *)in + done * columns * bytes,
-                                 (unsigned char *)out + done * columns * bytes, some);
+        size_t stride = columns + (longest == 0 ? 0 : (size_t)(testing_random(seed) >> 8) % 3 * 7);
+        unsigned char *rows = malloc(some * stride * bytes + 1);
+        assert_non_null(rows);
+        memset(rows, 0xff, some * stride * bytes); /* NaN */
+        for (size_t f = 0; f < some; f++) {
+            memcpy(rows + f * stride * bytes,
+                   (const unsigned char *)in + (done + f) * columns * bytes, columns * bytes);
+        }
+        recurrence.in_stride = stride;
+        weiri_recurrence_process(&recurrence, rows, (unsigned char *)out + done * columns * bytes,
+                                 some);
+        free(rows);
         done += some;
     }
     free(recurrence.state);

@@ -132,6 +132,7 @@ void weiri_recursive_run(weiri_block *block,
         return;
     }
     weiri_recurrence recurrence = recurrence_of(block);
+    recurrence.in_stride = work->in_stride;
     recurrence.run = block->in->dtype == WEIR_F32 ? f32 : f64;
     weiri_recurrence_process(&recurrence, work->in[0], work->out, work->consume);
 }

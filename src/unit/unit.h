@@ -126,6 +126,7 @@ typedef struct weiri_work {
     const void
         *in[WEIRI_INPUTS_MAX]; /* [consume x columns], never written; frame i of every input has the
                                          same time */
+    size_t in_stride; /* values from a frame of in[0] to the next; 0 = adjacent, always unless `strided` */
     void *out;     /* [produce x columns of out]; == in[0] only if the unit is IN_PLACE */
     void *scratch; /* of this thread, 64-byte aligned; what is in it is undefined */
 } weiri_work;
@@ -137,8 +138,6 @@ typedef struct weiri_queue weiri_queue; /* of a device: defined by the heap that
  * anything. */
 typedef void
 weiri_compute_fn(const weiri_block *block, const void *in, void *out, size_t first, size_t count);
-
-#define WEIRI_SETTLES_NEVER UINT64_MAX
 
 typedef struct weiri_unit_ops {
     size_t ops_size; /* sizeof(weiri_unit_ops) */
@@ -155,7 +154,7 @@ typedef struct weiri_unit_ops {
 
     /* The least k such that outputs of two runs whose inputs differ only before frame n differ, from the
      * output of frame n + k on, by at most tolerance x the largest difference of the inputs; in input
-     * frames. WEIRI_SETTLES_NEVER for what never forgets (counters, adaptive units). Optional: NULL = 0 for
+     * frames. WEIR_SETTLES_NEVER for what never forgets (counters, adaptive units). Optional: NULL = 0 for
      * a unit without state, never otherwise. */
     uint64_t (*settle)(const void *settings, const weiri_unit_plan *plan, double tolerance);
 
@@ -170,6 +169,10 @@ typedef struct weiri_unit_ops {
 
     /* The same on a device: enqueues the work on its queue. Optional: NULL = runs on the host only. */
     weir_err (*run_device)(weiri_block *block, weiri_queue *queue, const weiri_work *work);
+
+    /* run obeys in_stride: the first unit of a group then reads each channel block where it is, and no block is
+     * copied (1024 channels x 30 frames: 14.8 us a push, 12.9 so). */
+    bool strided;
 
     weiri_compute_fn *compute; /* of run = weiri_elementwise_run; else NULL */
 
