@@ -48,13 +48,16 @@ static inline weir_err test_add_second(weir_chain *chain, const weir_spec *spec,
     return weir_chain_add(chain, WEIR_CHAIN_INPUT, unit, NULL, 0, NULL, ret_node);
 }
 
-/* A list in brackets, which may hold lists, as the file of a chain would give it to a setting that its unit parses; other
- * text as it is. */
-static inline weir_value test_value(const char *key, const char **text)
+/* Items of lists, until the next call of test_examples. */
+typedef struct test_items {
+    weir_value list[64];
+    size_t used;
+} test_items;
+
+/* A list in brackets, which may hold lists, or a number, as a chain's file would give it to a setting that its unit
+ * parses. */
+static inline weir_value test_value(test_items *pool, const char *key, const char **text)
 {
-    enum { MOST = 64 };
-    static weir_value pool[MOST];
-    static size_t used;
     weir_value items[8];
     size_t count = 0;
     if (**text != '[') {
@@ -65,20 +68,22 @@ static inline weir_value test_value(const char *key, const char **text)
     }
     for ((*text)++; **text != ']';) {
         assert_true(count < 8 && **text != 0);
-        items[count++] = test_value(NULL, text);
+        items[count++] = test_value(pool, NULL, text);
         *text += strspn(*text, ", ");
     }
     (*text)++;
-    used = used + count <= MOST ? used : 0;
-    memcpy(pool + used, items, count * sizeof *items);
-    used += count;
-    return weir_list_of(key, pool + used - count, count);
+    assert_true(pool->used + count <= 64);
+    memcpy(pool->list + pool->used, items, count * sizeof *items);
+    pool->used += count;
+    return weir_list_of(key, pool->list + pool->used - count, count);
 }
 
 /* Settings by the examples of the table; those of a required setting are there. */
 static inline size_t test_examples(const weir_unit_info *info, weir_value *settings)
 {
+    static test_items pool;
     size_t count = 0;
+    pool.used = 0;
     for (const weir_setting *row = info->settings; row != NULL && row->name != NULL; row++) {
         assert_true(row->preset != NULL || row->example != NULL ||
                     row->type == WEIR_SETTING_IGNORED);
@@ -86,7 +91,7 @@ static inline size_t test_examples(const weir_unit_info *info, weir_value *setti
             assert_true(count < TEST_SETTINGS);
             const char *text = row->example;
             settings[count++] = row->type == WEIR_SETTING_ANY && text[0] == '['
-                                    ? test_value(row->name, &text)
+                                    ? test_value(&pool, row->name, &text)
                                     : weir_text(row->name, text);
         }
     }
