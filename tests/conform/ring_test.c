@@ -189,8 +189,11 @@ static weir_chain *make_chain(const fixture *at, const weir_spec *spec)
     size_t count = test_examples(at->info, settings);
     for (size_t i = 0; i < count; i++) {
         snprintf(texts[i][0], sizeof texts[i][0], "%s", settings[i].key);
-        snprintf(texts[i][1], sizeof texts[i][1], "%s", settings[i].text);
-        settings[i] = weir_text(texts[i][0], texts[i][1]);
+        settings[i].key = texts[i][0];
+        if (settings[i].type == WEIR_VALUE_TEXT) {
+            snprintf(texts[i][1], sizeof texts[i][1], "%s", settings[i].text);
+            settings[i].text = texts[i][1];
+        }
     }
     weir_chain_options options = weir_chain_options_default();
     options.tile_frames = at->tile;
