@@ -36,6 +36,8 @@ typedef struct weiri_sos_params {
     double gain;     /* before the last section: the others' numerators start with 1 */
     double coefs[WEIRI_SOS_MAX][4]; /* b1, b2, -a1, -a2; kernels read `sections` of them */
 } weiri_sos_params;
+/* Zeros on either side of the taps that fir.c reads. */
+#define WEIRI_FIR_PAD 7
 /* State words: weight, mean and, to standardize, variance. */
 typedef struct weiri_ewma_params {
     double alpha;

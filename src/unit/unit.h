@@ -73,7 +73,10 @@ typedef struct weiri_unit_plan {
      * of frame t is added by the call that consumes frame t + record_delay. Both start as 0: there are none. */
     uint64_t record_frames, record_delay;
     uint64_t constant_bytes; /* starts as 0 */
-    weiri_field *fields;     /* state: add by weiri_plan_field */
+    const void *
+        made; /* starts as NULL: what plan() has computed for prepare(), in memory; what may fail to be
+                         computed (a design) is computed once, in plan() */
+    weiri_field *fields; /* state: add by weiri_plan_field */
     size_t field_count;
     uint64_t scratch_bytes;        /* starts as 0: for each thread, plus ... */
     uint64_t scratch_column_bytes; /* starts as 0: ... these for each column of a block */
