@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * elementwise.c: one value in (or two), one value out. `out` may be `in`. Values that are missing (S5)
- * come out as whatever the arithmetic makes of them: the caller puts NaN there.
+ * elementwise.c: one or two input values for each output value. `out` may be `in`. For missing
+ * values (S5) the result is undefined: the caller replaces it by NaN.
  */
 #include "kernel/vector.h"
 
@@ -33,7 +33,7 @@ EACH(reciprocal_f64, double, 1.0 / x)
 EACH(scale_f32, float, (float)((double)x *factor), double factor)
 EACH(scale_f64, double, x *factor, double factor)
 
-/* low > x ? : so that a bound wins over NaN nowhere and -0 stays what it is. */
+/* low > x ? : so that a bound never replaces NaN, and -0 is kept. */
 EACH(clip_f32, float, x<low ? low : x> high ? high : x, float low, float high)
 EACH(clip_f64, double, x<low ? low : x> high ? high : x, double low, double high)
 
@@ -44,7 +44,7 @@ EACH(linear_f32,
      const double *offsets)
 EACH(linear_f64, double, x *factors[i] + offsets[i], const double *factors, const double *offsets)
 
-/* A product with 1 or -1 is exact: fused or not, it is one rounding. */
+/* A product with 1 or -1 is exact: with or without a fused multiply-add there is one rounding. */
 #define ADD(name, type)                                                                            \
     void WEIRI_K(name)(const type *a, const type *b, type *out, size_t count, type sign)           \
     {                                                                                              \
@@ -59,7 +59,8 @@ ADD(add_f64, double)
 
 /* ---- what libm does, a vector at a time: in float64 for both ------------------------------------ */
 
-/* glibc's libm has vectors of its own on x86-64 (libmvec: 4 ulp at most; of log and pow 1 was seen). */
+/* glibc's libm has vector functions on x86-64 (libmvec: at most 4 ulp; for log and pow 1 was
+ * observed). */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__AVX512F__)
 #define MVEC(name) _ZGVeN8##name
 #elif defined(__x86_64__) && defined(__GLIBC__) && defined(__AVX2__)
@@ -99,8 +100,8 @@ WEIRI_INLINE weiri_vd power_of(weiri_vd x, double exponent)
 }
 #endif
 
-/* |x| < DBL_MIN gives -inf, what is below that NaN (S5); `least` is the value that x is raised to
- * first, or -inf. */
+/* |x| < DBL_MIN gives -inf, values below that NaN (S5); `least` is the minimum to which x is
+ * raised first, or -inf. */
 WEIRI_INLINE weiri_vd logarithm(weiri_vd x, double divisor, double least)
 {
     weiri_bits raised = (weiri_bits)(x < weiri_vd_all(least));
@@ -113,7 +114,8 @@ WEIRI_INLINE weiri_vd logarithm(weiri_vd x, double divisor, double least)
     return (weiri_vd)weiri_blend(none, instead, (weiri_bits)(log_of(some) / weiri_vd_all(divisor)));
 }
 
-/* The tail through the same vectors, filled up with ones: its bits must not differ (S1). */
+/* The tail is computed with the same vectors, filled up with ones: its bits must not differ
+ * (S1). */
 #define EACH_VECTOR(name, type, load, store, expression, ...)                                      \
     void WEIRI_K(name)(const type *in, type *out, size_t count, __VA_ARGS__)                       \
     {                                                                                              \

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * median_body.h: the body of median.c for one type of sample: included once with T = float, once with
- * T = double. T_BITS is its width, T_MAX its largest finite value, T_KEY an unsigned integer as wide,
- * NAME(x) the kernel's name. No include guard on purpose.
+ * median_body.h: the body of median.c for one type of sample: included once with T = float, once
+ * with T = double. T_BITS is its width, T_MAX its largest finite value, T_KEY an unsigned integer
+ * of the same width, NAME(x) the kernel's name. Intentionally without include guard.
  */
 
 #define LANES (64 / sizeof(T))
 #define SIGN  ((T_KEY)((T_KEY)1 << (T_BITS - 1)))
 
-/* Floats as unsigned integers in the same order; what is missing comes last. */
+/* Floats as unsigned integers in the same order; missing values are last. */
 static inline T_KEY NAME(to_key)(T value)
 {
     T_KEY raw;
@@ -25,8 +25,9 @@ static inline double NAME(from_key)(T_KEY key)
     return (double)value;
 }
 
-/* The key of the given rank in each lane, by deciding its raw from the highest: T_BITS passes of
- * compare and add without a branch, where a partition would miss a branch every other sample. */
+/* The key of the given rank in each lane, determined from its highest bit down: T_BITS passes of
+ * compare and add without a branch, where partitioning would mispredict a branch for every other
+ * sample. */
 static void NAME(rank_keys)(const T_KEY *restrict keys,
                             size_t frames,
                             const T_KEY *restrict rank,
@@ -89,7 +90,7 @@ void NAME(reduce_median)(const T *rows, size_t frames, size_t columns, void *scr
         }
         for (size_t i = 0; i < lanes; i++) {
             double low = NAME(from_key)(found[i]);
-            /* Of an even count the two in the middle: the second may equal the first. */
+            /* For an even count the two in the middle: the second may equal the first. */
             bool apart = count[i] % 2 == 0 && not_above[i] == rank[i] + 1;
             double high = apart ? NAME(from_key)(next[i]) : low;
             ret[first + i] = count[i] == 0 ? (double)NAN : 0.5 * low + 0.5 * high;
