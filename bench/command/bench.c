@@ -8,6 +8,7 @@ static const cli_group bench = {
     "bench",
     "[OPTION...]",
     {{"speed", bench_speed_command, "weir beside other libraries: times as fast as real time"},
+     {"units", bench_units_command, "each processing unit beside the machine's limit and its peers"},
      {"memory", bench_memory_command, "what is held, by policy, limit and lengths of messages"}}};
 
 int bench_command(int argc, char **argv)

@@ -24,6 +24,7 @@ extern const char *const bench_units[BENCH_UNITS];
 
 int bench_speed_command(int argc, char **argv);
 int bench_memory_command(int argc, char **argv);
+int bench_units_command(int argc, char **argv);
 
 typedef struct bench_memory {
     uint64_t messages;
@@ -39,6 +40,8 @@ typedef struct bench_input {
     double *f64;
     size_t values32, values64;
 } bench_input;
+/* Makes it that many values long: noise, repeated where that ends. */
+void bench_input_reserve(bench_input *input, size_t values, bool f64);
 void bench_input_free(bench_input *input);
 
 /* Work of weir, or of a peer. */
@@ -115,6 +118,9 @@ int bench_program_run(const char *path,
                       const char *const *arguments,
                       unsigned seconds,
                       json_t **ret_printed);
+
+/* Processor, cores, SIMD, system. */
+json_t *bench_machine_json(void);
 
 /* ---- kernels.c ---- */
 

@@ -32,8 +32,7 @@ void bench_noise(float *samples)
     }
 }
 
-/* Adds `values` values of either kind: noise, repeated at its end. */
-static void reserve(bench_input *input, size_t values, bool f64)
+void bench_input_reserve(bench_input *input, size_t values, bool f64)
 {
     const size_t noise = (size_t)BENCH_LONGEST * BENCH_CHANNELS;
     values = values < noise ? noise : values;
@@ -192,7 +191,7 @@ weir_err bench_weir(
     size_t values = (size_t)(job->frames * job->channels);
     pushing at = {.message_bytes = values * weir_dtype_bytes(job->dtype),
                   .thread_time = job->thread_time};
-    reserve(input, job->walk > values ? job->walk : values, job->dtype == WEIR_F64);
+    bench_input_reserve(input, job->walk > values ? job->walk : values, job->dtype == WEIR_F64);
     size_t there = (job->dtype == WEIR_F64 ? input->values64 : input->values32) / values;
     at.ring = job->walk > 0 ? job->walk / values : there < BENCH_RING ? there : BENCH_RING;
     at.data = job->dtype == WEIR_F64 ? (const unsigned char *)input->f64

@@ -7,6 +7,9 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
+
+#include "dsp/sos.h"
 
 /* ---- roots ----------------------------------------------------------------------------------- */
 
@@ -53,6 +56,45 @@ weiri_zpk weiri_butterworth_prototype(int order)
     if (order % 2 == 1) {
         add(&zpk.poles, -1.0);
     }
+    return zpk;
+}
+
+/* Poles of an ellipse: sinh and cosh of the half axis times those of the Butterworth circle. */
+static void add_ellipse(weiri_roots *roots, int order, double axis, bool inverted)
+{
+    for (int k = 0; k < (order + 1) / 2; k++) {
+        double angle = M_PI * (2 * k + 1) / (2 * order);
+        bool real = 2 * k + 1 == order;
+        double complex root = -sinh(axis) * sin(angle) + (real ? 0.0 : cosh(axis) * cos(angle)) * I;
+        add(roots,
+            inverted ? conj(root) / (creal(root) * creal(root) + cimag(root) * cimag(root)) : root);
+    }
+}
+
+/* sqrt(10^(db / 10) - 1): without cancellation where db is small. */
+static double ripple(double db)
+{
+    return sqrt(expm1(db * (M_LN10 / 10.0)));
+}
+
+weiri_zpk weiri_chebyshev1_prototype(int order, double ripple_db)
+{
+    weiri_zpk zpk = {.gain = 1.0};
+    double epsilon = ripple(ripple_db);
+    add_ellipse(&zpk.poles, order, asinh(1.0 / epsilon) / order, false);
+    zpk.gain = product(&zpk.poles, 0.0);
+    zpk.gain *= order % 2 == 0 ? 1.0 / sqrt(1.0 + epsilon * epsilon) : 1.0;
+    return zpk;
+}
+
+weiri_zpk weiri_chebyshev2_prototype(int order, double ripple_db)
+{
+    weiri_zpk zpk = {.gain = 1.0};
+    add_ellipse(&zpk.poles, order, asinh(ripple(ripple_db)) / order, true);
+    for (int k = 0; k < order / 2; k++) {
+        add(&zpk.zeros, 1.0 / cos(M_PI * (2 * k + 1) / (2 * order)) * I);
+    }
+    zpk.gain = product(&zpk.poles, 0.0) / product(&zpk.zeros, 0.0);
     return zpk;
 }
 
@@ -119,63 +161,101 @@ static weiri_zpk to_band(const weiri_zpk *from, weiri_band band, double low, dou
     return to;
 }
 
-static weiri_zpk to_digital(const weiri_zpk *from)
-{
-    weiri_zpk to = {.gain = from->gain * product(&from->zeros, 1.0) / product(&from->poles, 1.0)};
-    size_t more = degree(&from->poles) - degree(&from->zeros);
-    for (size_t i = 0; i < from->zeros.count; i++) {
-        add(&to.zeros, (1.0 + from->zeros.root[i]) / (1.0 - from->zeros.root[i]));
-    }
-    for (size_t i = 0; i < from->poles.count; i++) {
-        add(&to.poles, (1.0 + from->poles.root[i]) / (1.0 - from->poles.root[i]));
-    }
-    for (size_t i = 0; i < more; i++) {
-        add(&to.zeros, -1.0);
-    }
-    return to;
-}
-
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
-/* One factor z^2 + c1 z + c2, or z + c1 with c2 = 0; near: where its (upper) root lies. */
+/* A root of the digital filter: z = (1 + s) / (1 - s), and 1 - z, exact where z is near 1. */
+typedef struct digital_root {
+    double complex z, apart;
+} digital_root;
+
+typedef struct digital_roots {
+    size_t count;
+    digital_root root[2 * WEIRI_SOS_MAX];
+} digital_roots;
+
+/* Of an analogue filter, with `more` zeros at infinity, or of a digital one. */
+static digital_roots roots_of(const weiri_roots *roots, bool analogue, size_t more)
+{
+    digital_roots all = {.count = roots->count + more};
+    for (size_t i = 0; i < roots->count; i++) {
+        double complex s = roots->root[i], z = analogue ? (1.0 + s) / (1.0 - s) : s;
+        all.root[i].z = cimag(z) < 0.0 ? conj(z) : z;
+        all.root[i].apart = analogue ? -2.0 * s / (1.0 - s) : 1.0 - z;
+    }
+    for (size_t i = roots->count; i < all.count; i++) {
+        all.root[i] = (digital_root){-1.0, 2.0};
+    }
+    return all;
+}
+
+/* One factor z^2 + c1 z + c2, or z + c1 with c2 = 0; the same of d = z - 1: d^2 + d1 d + d2, where a single root is
+ * multiplied by z = d + 1, which the other polynomial has too; near: where its (upper) root lies. */
 typedef struct factor {
-    double c1, c2;
+    double c1, c2, d1, d2;
     double complex near;
     bool single;
 } factor;
 
-static factor pair_factor(double complex root)
+static factor pair_factor(digital_root root)
 {
-    double real = creal(root), imag = cimag(root);
-    return (factor){-2.0 * real, real * real + imag * imag, root, false};
+    double real = creal(root.z), imag = cimag(root.z), d = creal(root.apart), e = cimag(root.apart);
+    return (factor){-2.0 * real, real * real + imag * imag, 2.0 * d, d * d + e * e, root.z, false};
 }
 
-/* Factors of all roots. Reals are paired smallest with largest: a zero at -1 with one at 1. The
- * single one, where the degree is odd, comes last. */
-static size_t factors(const weiri_roots *roots, factor *ret_factors)
+static factor real_factor(digital_root one, digital_root other)
 {
-    double reals[2 * WEIRI_ORDER_MAX];
+    double low = creal(one.z), high = creal(other.z);
+    double d = creal(one.apart), e = creal(other.apart);
+    return (factor){-(low + high), low * high, d + e, d * e, high, false};
+}
+
+static factor single_factor(digital_root root)
+{
+    double real = creal(root.z), d = creal(root.apart);
+    return (factor){-real, 0.0, d + 1.0, d, real, true};
+}
+
+/* Factors of all roots. Reals are paired smallest with largest: a zero at -1 with one at 1. The single one, where the
+ * degree is odd, comes last. */
+static size_t factors(const digital_roots *roots, factor *ret_factors)
+{
+    digital_root reals[2 * WEIRI_SOS_MAX];
     size_t count = 0, real_count = 0;
     for (size_t i = 0; i < roots->count; i++) {
-        if (is_pair(roots->root[i])) {
-            ret_factors[count++] = pair_factor(roots->root[i]);
-        } else {
-            size_t at = real_count++;
-            for (; at > 0 && reals[at - 1] > creal(roots->root[i]); at--) {
-                reals[at] = reals[at - 1];
-            }
-            reals[at] = creal(roots->root[i]);
+        digital_root root = roots->root[i];
+        if (is_pair(root.z)) {
+            ret_factors[count++] = pair_factor(root);
+            continue;
         }
+        size_t at = real_count++;
+        for (; at > 0 && creal(reals[at - 1].z) > creal(root.z); at--) {
+            reals[at] = reals[at - 1];
+        }
+        reals[at] = root;
     }
     for (size_t i = 0; i < real_count / 2; i++) {
-        double low = reals[i], high = reals[real_count - 1 - i];
-        ret_factors[count++] = (factor){-(low + high), low * high, high, false};
+        ret_factors[count++] = real_factor(reals[i], reals[real_count - 1 - i]);
     }
     if (real_count % 2 == 1) {
-        double middle = reals[real_count / 2];
-        ret_factors[count++] = (factor){-middle, 0.0, middle, true};
+        ret_factors[count++] = single_factor(reals[real_count / 2]);
     }
     return count;
+}
+
+/* Of the product of the poles' distances from 1, below which it is lost in float64: for a double pole at 0.16 % of the
+ * rate the other form is 2e-12 off. */
+#define DELTA_BELOW 1e-4
+
+/* Whether the poles nearest to 1 lose more than those nearest to -1. */
+static bool is_near_one(const factor *poles, size_t count)
+{
+    double near_one = 1.0, near_minus_one = 1.0;
+    for (size_t i = 0; i < count; i++) {
+        double one = fabs(poles[i].d2), minus_one = fabs(4.0 - 2.0 * poles[i].d1 + poles[i].d2);
+        near_one = fmin(near_one, poles[i].single ? one * one : one);
+        near_minus_one = fmin(near_minus_one, poles[i].single ? 1.0 : minus_one);
+    }
+    return near_one < DELTA_BELOW && near_one < near_minus_one;
 }
 
 static double sharpness(const factor *poles)
@@ -183,17 +263,16 @@ static double sharpness(const factor *poles)
     return fabs(1.0 - cabs(poles->near));
 }
 
-void weiri_design_sections(const weiri_zpk *prototype,
-                           weiri_band band,
-                           double low,
-                           double high,
-                           weiri_sos_params *ret_sections)
+/* near_one: sections may be in z - 1. */
+static void pairs(const digital_roots *pole_roots,
+                  const digital_roots *zero_roots,
+                  double gain,
+                  bool near_one,
+                  weiri_sos_params *ret_sections)
 {
-    weiri_zpk analogue = to_band(prototype, band, tan(M_PI * low), tan(M_PI * high));
-    weiri_zpk digital = to_digital(&analogue);
     factor poles[WEIRI_SOS_MAX + 1], zeros[WEIRI_SOS_MAX + 1];
-    size_t count = factors(&digital.poles, poles);
-    size_t left = factors(&digital.zeros, zeros);
+    size_t count = factors(pole_roots, poles), left = factors(zero_roots, zeros);
+    bool delta = near_one && is_near_one(poles, count);
     /* sharpest first to choose zeros, and last to run: what it amplifies is then small already */
     for (size_t i = 1; i < count; i++) {
         factor moved = poles[i];
@@ -203,8 +282,8 @@ void weiri_design_sections(const weiri_zpk *prototype,
         }
         poles[at] = moved;
     }
-    bool circle = true, band_pass = true;
-    *ret_sections = (weiri_sos_params){.sections = count}; /* constants are copied whole: nothing undefined */
+    *ret_sections =
+        (weiri_sos_params){.sections = count}; /* constants are copied whole: nothing undefined */
     for (size_t i = 0; i < count; i++) {
         size_t best = SIZE_MAX;
         for (size_t j = 0; j < left; j++) {
@@ -221,13 +300,37 @@ void weiri_design_sections(const weiri_zpk *prototype,
         coefs[1] = fabs(zero->c2 - 1.0) < 16.0 * DBL_EPSILON ? 1.0 : zero->c2;
         coefs[2] = -poles[i].c1;
         coefs[3] = -poles[i].c2;
-        circle = circle && coefs[1] == 1.0;
-        band_pass = band_pass && coefs[0] == 0.0 && coefs[1] == -1.0;
+        if (delta) {
+            const double near[4] = {zero->d1, zero->d2, -poles[i].d1, -poles[i].d2};
+            memcpy(coefs, near, sizeof near);
+        }
         zeros[best] = zeros[--left];
     }
     ret_sections->sections = count;
-    ret_sections->gain = digital.gain;
-    ret_sections->kind = band_pass ? WEIRI_SOS_BAND : circle ? WEIRI_SOS_CIRCLE : WEIRI_SOS_GENERAL;
+    ret_sections->gain = gain;
+    ret_sections->kind = delta ? WEIRI_SOS_DELTA : (int)weiri_sos_kind_of(ret_sections);
+}
+
+void weiri_design_pairs(const weiri_zpk *digital, weiri_sos_params *ret_sections)
+{
+    digital_roots poles = roots_of(&digital->poles, false, 0);
+    digital_roots zeros = roots_of(&digital->zeros, false, 0);
+    pairs(&poles, &zeros, digital->gain, false,
+          ret_sections); /* how far z is from 1 is lost in it */
+}
+
+void weiri_design_sections(const weiri_zpk *prototype,
+                           weiri_band band,
+                           double low,
+                           double high,
+                           weiri_sos_params *ret_sections)
+{
+    weiri_zpk analogue = to_band(prototype, band, tan(M_PI * low), tan(M_PI * high));
+    size_t more = degree(&analogue.poles) - degree(&analogue.zeros);
+    digital_roots poles = roots_of(&analogue.poles, true, 0);
+    digital_roots zeros = roots_of(&analogue.zeros, true, more);
+    double gain = analogue.gain * product(&analogue.zeros, 1.0) / product(&analogue.poles, 1.0);
+    pairs(&poles, &zeros, gain, true, ret_sections);
 }
 
 /* ---- what rounding has left -------------------------------------------------------------------- */
@@ -238,24 +341,28 @@ static double complex polynomial(double c1, double c2, double complex u)
     return ((1.0 + c1) + c2) + u * ((c1 + 2.0 * c2) + u * c2);
 }
 
+/* w - 1 at w = exp(-2 pi i frequency) */
+static double complex less_one(double frequency)
+{
+    double half = sin(M_PI * frequency);
+    return -2.0 * half * half - sin(2.0 * M_PI * frequency) * I;
+}
+
 static double magnitude(const weiri_sos_params *sections, double frequency)
 {
+    double complex d = conj(less_one(frequency)); /* z - 1 */
     /* Above half the Nyquist frequency for -w, which is then the one near 1. */
     double sign = frequency > 0.25 ? -1.0 : 1.0;
-    frequency -= sign < 0.0 ? 0.5 : 0.0;
-    double half = sin(M_PI * frequency);
-    double complex u = -2.0 * half * half - sin(2.0 * M_PI * frequency) * I; /* w - 1 */
+    double complex u = less_one(frequency - (sign < 0.0 ? 0.5 : 0.0));
     double result = sections->gain;
     for (size_t i = 0; i < sections->sections; i++) {
         const double *c = sections->coefs[i];
-        result *= cabs(polynomial(sign * c[0], c[1], u)) / cabs(polynomial(-sign * c[2], -c[3], u));
+        result *=
+            sections->kind == WEIRI_SOS_DELTA
+                ? cabs(c[1] + d * (c[0] + d)) / cabs(-c[3] + d * (-c[2] + d))
+                : cabs(polynomial(sign * c[0], c[1], u)) / cabs(polynomial(-sign * c[2], -c[3], u));
     }
     return result;
-}
-
-static bool is_stable(const double *c)
-{
-    return (1.0 - c[2]) - c[3] > 0.0 && (1.0 + c[2]) - c[3] > 0.0 && 1.0 + c[3] > 0.0;
 }
 
 static double prototype_magnitude(const weiri_zpk *prototype, double complex s)
@@ -296,14 +403,14 @@ double weiri_design_error(const weiri_zpk *prototype,
     if (to_nyquist) {
         frequencies[count++] = 0.5;
     }
+    if (band == WEIRI_BANDPASS) { /* where the prototype's 0 is */
+        frequencies[count++] = atan(sqrt(tan(M_PI * low)) * sqrt(tan(M_PI * high))) / M_PI;
+    }
     double worst = 0.0;
     for (size_t i = 0; i < count; i++) {
         double designed = prototype_magnitude(prototype, i < edges ? I : 0.0);
         double error = fabs(magnitude(sections, frequencies[i]) / designed - 1.0);
         worst = error <= worst ? worst : isfinite(error) ? error : (double)INFINITY;
     }
-    for (size_t i = 0; i < sections->sections; i++) {
-        worst = is_stable(sections->coefs[i]) ? worst : (double)INFINITY;
-    }
-    return worst;
+    return weiri_sos_is_stable(sections) ? worst : (double)INFINITY;
 }

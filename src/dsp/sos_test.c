@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "dsp/design.h"
+#include "dsp/sos_plain.h"
 #include "testing.h"
 
 static weiri_sos_params design(int order, weiri_band band, double low, double high)
@@ -22,25 +23,17 @@ static weiri_sos_params design(int order, weiri_band band, double low, double hi
 static void the_steady_state_stays(void **state)
 {
     (void)state;
-    for (int band = WEIRI_LOWPASS; band <= WEIRI_BANDSTOP; band++) {
+    for (int kind = 0; kind < 8;
+         kind++) { /* each band, with an edge in reach and one far below the rate */
+        int band = kind / 2;
         for (int order = 1; order <= 6; order++) {
-            weiri_zpk prototype = weiri_butterworth_prototype(order);
-            weiri_sos_params filter;
             double words[2 * WEIRI_SOS_MAX];
-            weiri_design_sections(&prototype, (weiri_band)band, 0.02, 0.3, &filter);
+            weiri_sos_params filter = kind % 2 == 0 ? design(order, (weiri_band)band, 0.02, 0.3)
+                                                    : design(order, (weiri_band)band, 1e-5, 2e-5);
             weiri_sos_steady_state(&filter, words);
             double expected = band == WEIRI_LOWPASS || band == WEIRI_BANDSTOP ? 1.0 : 0.0;
             for (int frame = 0; frame < 100; frame++) {
-                double x = 1.0;
-                for (size_t s = 0; s < filter.sections; s++) {
-                    const double *c = filter.coefs[s];
-                    x *= s == filter.sections - 1 ? filter.gain : 1.0;
-                    double y = x + words[2 * s];
-                    words[2 * s] = c[0] * x + c[2] * y + words[2 * s + 1];
-                    words[2 * s + 1] = c[1] * x + c[3] * y;
-                    x = y;
-                }
-                assert_true(fabs(x - expected) < 1e-11);
+                assert_true(fabs(sos_plain_step(&filter, words, 1.0) - expected) < 1e-11);
             }
         }
     }
@@ -53,16 +46,7 @@ static uint64_t plain_settle(const weiri_sos_params *filter, double tolerance, s
     double *h = calloc(frames, sizeof *h);
     assert_non_null(h);
     for (size_t frame = 0; frame < frames; frame++) {
-        double x = frame == 0 ? 1.0 : 0.0;
-        for (size_t s = 0; s < filter->sections; s++) {
-            const double *c = filter->coefs[s];
-            x *= s == filter->sections - 1 ? filter->gain : 1.0;
-            double y = x + words[2 * s];
-            words[2 * s] = c[0] * x + c[2] * y + words[2 * s + 1];
-            words[2 * s + 1] = c[1] * x + c[3] * y;
-            x = y;
-        }
-        h[frame] = fabs(x);
+        h[frame] = fabs(sos_plain_step(filter, words, frame == 0 ? 1.0 : 0.0));
     }
     long double tail = 0.0L;
     size_t k = frames - 1;
@@ -143,6 +127,36 @@ static void limits(void **state)
     assert_int_equal(weiri_sos_settle(&direct, 1e-9), 2); /* three taps */
 }
 
+/* One pole: h[j] = 0.9^j, by 10 in all; two poles: the response counted out. */
+static void responses_are_measured(void **state)
+{
+    (void)state;
+    weiri_sos_params one = {.sections = 1, .gain = 1.0, .coefs = {{0.0, 0.0, 0.9, 0.0}}};
+    assert_true(fabs(weiri_sos_sum(&one) - 10.0) < 1e-4);
+    for (uint64_t k = 1; k < 60; k += 7) { /* |h[j]| <= 0.9^k x 1.001 from k on */
+        assert_int_equal(weiri_sos_fade(&one, pow(0.9, (double)k) * 1.001), k);
+    }
+    weiri_sos_params two = {.sections = 1, .gain = 2.0, .coefs = {{-1.0, 0.3, 1.6, -0.8}}};
+    double h[400], sum = 0.0, peak = 0.0;
+    for (int j = 0; j < 400; j++) {
+        h[j] = (j == 0   ? 2.0
+                : j == 1 ? -2.0
+                : j == 2 ? 0.6
+                         : 0.0) +
+               (j > 0 ? 1.6 * h[j - 1] : 0.0) - (j > 1 ? 0.8 * h[j - 2] : 0.0);
+        sum += fabs(h[j]);
+        peak = fmax(peak, fabs(h[j]));
+    }
+    uint64_t last = 0;
+    for (uint64_t j = 0; j < 400; j++) {
+        last = fabs(h[j]) > 0.003 * peak ? j + 1 : last;
+    }
+    assert_true(fabs(weiri_sos_sum(&two) - sum) < 1e-5 * sum);
+    assert_int_equal(weiri_sos_fade(&two, 0.003), last);
+    one.coefs[0][2] = 1.0;
+    assert_true(isinf(weiri_sos_sum(&one)) && weiri_sos_fade(&one, 0.5) == WEIRI_SOS_NEVER);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +164,7 @@ int main(void)
         cmocka_unit_test(settling_is_the_tail_of_the_impulse_response),
         cmocka_unit_test(slow_filters),
         cmocka_unit_test(limits),
+        cmocka_unit_test(responses_are_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

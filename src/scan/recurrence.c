@@ -52,9 +52,19 @@ void weiri_recurrence_reset(weiri_recurrence *recurrence)
 
 /* ---- one value ------------------------------------------------------------------------------- */
 
+static ptrdiff_t in_at(const block *b, size_t frame, size_t lane)
+{
+    return (ptrdiff_t)frame * b->recurrence->in_stride + (ptrdiff_t)lane;
+}
+
+static ptrdiff_t out_at(const block *b, size_t frame, size_t lane)
+{
+    return (ptrdiff_t)frame * b->recurrence->out_stride + (ptrdiff_t)lane;
+}
+
 static double value_at(const block *b, size_t frame, size_t lane)
 {
-    size_t at = frame * b->recurrence->columns + lane;
+    ptrdiff_t at = in_at(b, frame, lane);
     return b->recurrence->value_bytes == 4 ? (double)((const float *)b->in)[at]
                                            : ((const double *)b->in)[at];
 }
@@ -62,7 +72,7 @@ static double value_at(const block *b, size_t frame, size_t lane)
 static void put_missing(const block *b, size_t frame, size_t lane)
 {
     const weiri_recurrence *recurrence = b->recurrence;
-    size_t at = frame * recurrence->columns + lane;
+    ptrdiff_t at = out_at(b, frame, lane);
     if (recurrence->value_bytes == 4) {
         ((float *)b->out)[at] = NAN;
     } else {
@@ -73,7 +83,7 @@ static void put_missing(const block *b, size_t frame, size_t lane)
 
 /* Copies one value; both places in values. */
 static void
-move(const weiri_recurrence *recurrence, void *to, size_t to_at, const void *from, size_t at)
+move(const weiri_recurrence *recurrence, void *to, ptrdiff_t to_at, const void *from, ptrdiff_t at)
 {
     if (recurrence->value_bytes == 4) {
         ((float *)to)[to_at] = ((const float *)from)[at];
@@ -114,9 +124,10 @@ static void unstart_lane(const block *b, size_t lane)
 static void run_block(const block *b)
 {
     const weiri_recurrence *recurrence = b->recurrence;
-    size_t columns = recurrence->columns, bytes = recurrence->value_bytes;
+    size_t bytes = recurrence->value_bytes;
     if (b->lanes == N) {
-        recurrence->run(recurrence->params, b->state, b->in, columns, b->out, columns, b->frames,
+        recurrence->run(recurrence->params, b->state, b->in, recurrence->in_stride, b->out,
+                        recurrence->out_stride, b->frames,
                         weiri_ahead_take(recurrence->ahead, b->frames));
         return;
     }
@@ -128,12 +139,12 @@ static void run_block(const block *b)
     for (size_t done = 0; done < b->frames; done += CHUNK) {
         size_t some = b->frames - done < CHUNK ? b->frames - done : CHUNK;
         for (size_t i = 0; i < some; i++) {
-            memcpy((unsigned char *)rows.in + i * N * bytes, in + (done + i) * columns * bytes,
-                   b->lanes * bytes);
+            memcpy((unsigned char *)rows.in + i * N * bytes,
+                   in + in_at(b, done + i, 0) * (ptrdiff_t)bytes, b->lanes * bytes);
         }
         recurrence->run(recurrence->params, b->state, rows.in, N, rows.out, N, some, NULL);
         for (size_t i = 0; i < some; i++) {
-            memcpy(out + (done + i) * columns * bytes,
+            memcpy(out + out_at(b, done + i, 0) * (ptrdiff_t)bytes,
                    (const unsigned char *)rows.out + i * N * bytes, b->lanes * bytes);
         }
     }
@@ -178,20 +189,20 @@ static void run_lane_slowly(const block *b, size_t lane)
             put_missing(b, frame, lane);
             continue;
         }
-        double state[WEIRI_RECURRENCE_WORDS * N] = {0}, row_in[N] = {0}, row_out[N];
+        double state[WEIRI_RECURRENCE_WORDS * N], row_in[N] = {0}, row_out[N];
         block one = *b;
+        memset(state, 0, recurrence->words * N * sizeof(double));
         one.state = state;
         if (is_waiting(b, lane)) {
             start_lane(&one, lane, x);
         } else {
             copy_lane(b, state, b->state, lane);
         }
-        size_t at = frame * recurrence->columns + lane;
-        move(recurrence, row_in, lane, b->in, at);
+        move(recurrence, row_in, (ptrdiff_t)lane, b->in, in_at(b, frame, lane));
         recurrence->run(recurrence->params, state, row_in, N, row_out, N, 1, NULL);
         if (broken_lanes(&one) == 0) {
             copy_lane(b, b->state, state, lane);
-            move(recurrence, b->out, at, row_out, lane);
+            move(recurrence, b->out, out_at(b, frame, lane), row_out, (ptrdiff_t)lane);
         } else {
             put_missing(b, frame, lane);
             unstart_lane(b, lane);
@@ -206,7 +217,7 @@ static void gather(const block *b, size_t lane, size_t *frame, size_t some, doub
         while (!isfinite(value_at(b, *frame, lane))) {
             (*frame)++;
         }
-        move(b->recurrence, rows, i * N + lane, b->in, *frame * b->recurrence->columns + lane);
+        move(b->recurrence, rows, (ptrdiff_t)(i * N + lane), b->in, in_at(b, *frame, lane));
     }
 }
 
@@ -217,7 +228,7 @@ static void scatter(const block *b, size_t lane, size_t *frame, size_t some, con
         while (!isfinite(value_at(b, *frame, lane))) {
             (*frame)++;
         }
-        move(b->recurrence, b->out, *frame * b->recurrence->columns + lane, rows, i * N + lane);
+        move(b->recurrence, b->out, out_at(b, *frame, lane), rows, (ptrdiff_t)(i * N + lane));
     }
 }
 
@@ -226,9 +237,10 @@ static void scatter(const block *b, size_t lane, size_t *frame, size_t some, con
 static void run_lanes(const block *b, uint32_t together, size_t good)
 {
     const weiri_recurrence *recurrence = b->recurrence;
-    double state[WEIRI_RECURRENCE_WORDS * N] = {0};
+    double state[WEIRI_RECURRENCE_WORDS * N];
     size_t next_in[N] = {0}, next_out[N] = {0};
     uint32_t fresh = 0;
+    memset(state, 0, recurrence->words * N * sizeof(double));
     for (size_t lane = 0; lane < b->lanes; lane++) {
         if ((together >> lane & 1) == 0) {
             continue;
@@ -313,11 +325,11 @@ static bool run_stretches(const block *b)
             fresh |= 1u << lane;
         }
     }
-    size_t row_bytes = b->recurrence->columns * b->recurrence->value_bytes;
+    ptrdiff_t bytes = (ptrdiff_t)b->recurrence->value_bytes;
     for (size_t frame = 0; frame < b->frames;) {
         block stretch = *b;
-        stretch.in = (const unsigned char *)b->in + frame * row_bytes;
-        stretch.out = (unsigned char *)b->out + frame * row_bytes;
+        stretch.in = (const unsigned char *)b->in + in_at(b, frame, 0) * bytes;
+        stretch.out = (unsigned char *)b->out + out_at(b, frame, 0) * bytes;
         stretch.frames = 0;
         while (frame < b->frames && frame_state(b, frame) == 1) {
             stretch.frames++;

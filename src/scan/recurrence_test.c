@@ -58,7 +58,8 @@ static weiri_recurrence_fn *kernel_of(const weiri_kernels *kernels, size_t which
     }
 }
 
-/* Runs a signal in pieces of up to `longest` frames; 0 = whole. */
+/* Runs a signal in pieces of up to `longest` frames, whose frames are adjacent or have other values between them;
+ * 0 = whole. */
 static void run(const weiri_kernels *kernels,
                 size_t which,
                 bool f32,
@@ -77,6 +78,8 @@ static void run(const weiri_kernels *kernels,
         .start = kinds[which].start,
         .words = kinds[which].words,
         .columns = columns,
+        .in_stride = (ptrdiff_t)columns,
+        .out_stride = (ptrdiff_t)columns,
         .value_bytes = bytes,
         .missing = missing,
         .inner = 1,
@@ -90,8 +93,18 @@ static void run(const weiri_kernels *kernels,
     for (size_t done = 0; done < frames;) {
         size_t some = longest == 0 ? frames : (size_t)(testing_random(seed) >> 8) % (longest + 1);
         some = some < frames - done ? some : frames - done;
-        weiri_recurrence_process(&recurrence, (const unsigned char *)in + done * columns * bytes,
-                                 (unsigned char *)out + done * columns * bytes, some);
+        size_t stride = columns + (longest == 0 ? 0 : (size_t)(testing_random(seed) >> 8) % 3 * 7);
+        unsigned char *rows = malloc(some * stride * bytes + 1);
+        assert_non_null(rows);
+        memset(rows, 0xff, some * stride * bytes); /* NaN */
+        for (size_t f = 0; f < some; f++) {
+            memcpy(rows + f * stride * bytes,
+                   (const unsigned char *)in + (done + f) * columns * bytes, columns * bytes);
+        }
+        recurrence.in_stride = (ptrdiff_t)stride;
+        weiri_recurrence_process(&recurrence, rows, (unsigned char *)out + done * columns * bytes,
+                                 some);
+        free(rows);
         done += some;
     }
     free(recurrence.state);

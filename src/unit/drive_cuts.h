@@ -144,6 +144,13 @@ drive_cuts_all(drive *d, const void *const *data, size_t frames, uint64_t *rando
         drive_same(d, &d->whole, &o, &whole, missing, "in place");
         free(o.data);
     }
+    for (d->apart = d->ops->strided ? 50 : 0; d->apart > 0; d->apart /= 4) {
+        drive_reset(d);
+        drive_output o = drive_run_all(d, data, frames, 100, random);
+        drive_same(d, &d->whole, &o, &whole, missing, "with frames apart");
+        assert_int_equal(d->block->saturated, saturated);
+        free(o.data);
+    }
     if (d->plan.columnwise && drive_channels(d) > 1) {
         drive_blocks(d, data, frames, 0, &whole, missing, saturated, random);
         drive_blocks(d, data, frames, 16, &whole, missing, saturated, random);

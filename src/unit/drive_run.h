@@ -38,7 +38,8 @@ typedef struct drive {
     weiri_unit_plan plan;
     weiri_notices notices;
     void *settings;
-    bool ends;                  /* set by a test: drive_run ends the segment after the last frame */
+    size_t apart; /* values between two frames of the first input, of a strided unit */
+    bool ends;    /* set by a test: drive_run ends the segment after the last frame */
     const weir_record *records; /* of the whole run of drive_cuts */
     size_t record_count;
 
@@ -391,6 +392,24 @@ static inline bool drive_tell(const drive *d, drive_part *part, bool ended, weir
     return last;
 }
 
+/* The frames of the first input as a strided unit may get them: d->apart values that are not its own after
+ * each. Without any, nothing. */
+static inline drive_memory drive_apart(const drive *d, const drive_part *part, weiri_work *work)
+{
+    if (d->apart == 0) {
+        return (drive_memory){0};
+    }
+    size_t value = weir_dtype_bytes(part->in[0].dtype);
+    size_t row = (size_t)weir_spec_frame_bytes(part->in), stride = row + d->apart * value;
+    drive_memory memory = drive_memory_get(work->consume * stride, value);
+    for (size_t frame = 0; frame < work->consume; frame++) {
+        memcpy(memory.at + frame * stride, (const unsigned char *)work->in[0] + frame * row, row);
+    }
+    work->in[0] = memory.at;
+    work->in_stride = stride / value;
+    return memory;
+}
+
 /* One call of run on copies of the first frames of `rows`, of which there are `have`; in_place: the output
  * is where the input is. Returns the frames consumed; nothing consumed and produced: nothing to do. */
 static inline size_t drive_call(drive *d,
@@ -423,6 +442,7 @@ static inline size_t drive_call(drive *d,
         memcpy(in[i].at, rows[i], given);
         work.in[i] = in[i].at;
     }
+    drive_memory apart = drive_apart(d, part, &work);
     drive_memory_move(&d->constants, "its constants");
     part->block.constants = d->constants.at;
     for (size_t i = 0; i < d->plan.field_count; i++) {
@@ -448,6 +468,7 @@ static inline size_t drive_call(drive *d,
     }
     drive_memory_free(&out, "its output");
     drive_memory_free(&scratch, "its scratch");
+    drive_memory_free(&apart, "its input");
     part->consumed += work.consume;
     part->produced += work.produce;
     return work.consume;

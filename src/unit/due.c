@@ -81,6 +81,11 @@ uint64_t weiri_due_at(const weiri_due *due, uint64_t n, bool ended)
     if (has_no_ratio(due)) {
         return offset == 0 ? n : clamp((wide)n + offset);
     }
+    int64_t small; /* the usual way: 40 of the 3,500 instructions of a push of 1 x 1 less */
+    if (due->grain == 1 && !__builtin_mul_overflow(n, due->q, &small) &&
+        !__builtin_add_overflow(small, offset, &small)) {
+        return small < 0 ? 0 : (uint64_t)small / due->p;
+    }
     wide at = (wide)n * due->q + offset;
     if (at < 0) {
         return 0;

@@ -131,9 +131,9 @@ static inline int add_plain(graph *g, int parent)
     n->integer = false;
     if (strcmp(unit, "common_reference") == 0) {
         set_text(n, "mode", chance(g, 50) ? "mean" : "median");
-        n->live = "mode";
-        snprintf(n->values[0], sizeof n->values[0], "mean");
-        snprintf(n->values[1], sizeof n->values[1], "median");
+        n->live = "include_current";
+        snprintf(n->values[0], sizeof n->values[0], "false");
+        snprintf(n->values[1], sizeof n->values[1], "true");
     } else if (strcmp(unit, "butterworth") == 0) {
         set(n, "order", "%.0f", (double)(1 + below(g, 5)));
         set(n, "cutoff", "%.9g Hz", rate * 0.2);
