@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * figures.c: figures as a person reads them. The command never calls setlocale, so a point is a point
- * in any locale.
+ * figures.c: figures in readable form. The command never calls setlocale, so the decimal point is a
+ * point in any locale.
  */
 #include "cli.h"
 

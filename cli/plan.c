@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * plan.c: weir plan: what a run will hold, part by part.
+ * plan.c: weir plan: the memory that a run will use, part by part.
  */
 #include "cli.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Whether a unit has no edge behind it: the next one goes through the tile with it. */
+/* Whether a unit has no output buffer: it shares a working buffer with the next one. */
 static bool part_is_fused(const weir_plan *plan, size_t index)
 {
     const weir_plan_part *part = &plan->parts[index];
@@ -26,7 +26,7 @@ static bool is_fused(const weir_plan *plan)
 
 /* ---- as tables --------------------------------------------------------------------------------------- */
 
-/* A unit and the buffer after it make one row. Returns how many parts that were. */
+/* A unit and the buffer after it make one row. Returns the number of parts in it. */
 static size_t add_memory(cli_table *table, const weir_plan *plan, size_t index)
 {
     const weir_plan_part *part = &plan->parts[index], *edge = NULL;
@@ -199,7 +199,7 @@ int cli_plan_refuse(const cli_job *job)
         (unsigned long long)job->plan->memory_limit_bytes);
 }
 
-/* Without -o there is no writer in the plan; a run that writes needs one. */
+/* Without -o there is no writer in the plan; a run with an output needs one. */
 static int print_all(cli_job *job)
 {
     const bool alone = job->output_path == NULL && job->plan->fits;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * plot.c: `weir plot`: recordings and results as a picture, all on one time axis. Reads each file twice, in
- * tiles: once for its extent, once to sort its samples into the picture's columns, so that a plot of an
- * hour holds no more than one of a second. Does no arithmetic on the signal.
+ * plot.c: `weir plot`: draws recordings and results on one time axis. Reads each file twice, in
+ * tiles: once for its extent, once to sort its samples into the picture's columns, so that a plot
+ * of an hour needs no more memory than one of a second. Does no arithmetic on the signal.
  */
 #include "plot.h"
 
@@ -36,7 +36,8 @@ static void reader_fini(reader *r)
     *r = (reader){0};
 }
 
-/* Of arrays with more than two dimensions --channels selects values of a frame, here: formats select channels. */
+/* For arrays with more than two dimensions --channels selects values of a frame, here: formats
+ * select channels. */
 static weir_err open_selected(const char *path, weir_recording_options *options, weir_source **ret)
 {
     const char *channels = options->channels;
@@ -104,7 +105,7 @@ static bool list_has(const char *list, uint64_t number, bool *ret_good)
     return false;
 }
 
-/* First reading: how far the file reaches; adds a panel a channel while there is room. */
+/* First reading: the file's extent; adds one panel per channel while there is space. */
 static weir_err extent(plot *p, const char *path, const arguments *a, size_t *ret_panels)
 {
     reader r;
@@ -196,7 +197,7 @@ static int write_svg(const plot *p, const char *path, bool force)
     return cli_write_end(&out, true);
 }
 
-/* The picture is none of the files that are drawn, and can be written. */
+/* The picture is not one of the files drawn, and can be written. */
 static int check_files(const arguments *a)
 {
     cli_files files = {0};
@@ -304,7 +305,7 @@ int plot_command(int argc, char **argv)
             return cli_fail(2, "plot reads its input twice, so it cannot be standard input");
     if (a.output != NULL && (status = check_files(&a)) != 0)
         return status;
-    static plot p; /* some 40 KiB */
+    static plot p; /* about 40 KiB */
     weir_err err = collect(&p, &a);
     if (err == WEIR_OK) {
         plot_terminal(&p, stdout, unicode());

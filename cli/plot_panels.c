@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * plot_panels.c: what a plot is made of: panels, and samples sorted into their columns. Does not read files and does
- * not draw.
+ * plot_panels.c: the panels of a plot, and sorting samples into their columns. Does not read files
+ * and does not draw.
  */
 #include "plot.h"
 
@@ -30,7 +30,7 @@ char *plot_number(double number, double step, char *text, size_t size)
     else
         snprintf(text, size, "%.*f", digits, number);
     for (char *c = text; *c; c++)
-        if (*c == ',') /* the decimal sign of some locales */
+        if (*c == ',') /* the decimal comma of some locales */
             *c = '.';
     return text;
 }
@@ -43,14 +43,15 @@ void plot_range(const plot_panel *panel, double *ret_low, double *ret_high)
         high = 1;
     }
     double air = high > low ? (high - low) * 0.06 : fmax(fabs(high), 1) * 0.5;
-    /* What is never negative (an amplitude, a power) is seen from zero, unless that would flatten it. */
+    /* Values that are never negative (an amplitude, a power) are drawn from zero, unless that
+     * would flatten the curve. */
     *ret_low = low >= 0 && low < high / 2 ? 0 : low - air;
     *ret_high = high + air;
 }
 
 /* ---- panels -------------------------------------------------------------------------------- */
 
-/* "Fp1", "3 / mean": the place of a column on every dimension but the stream's. */
+/* "Fp1", "3 / mean": the place of a column in every dimension except the stream's. */
 static void title_set(const weir_spec *spec, uint64_t column, char *text, size_t size)
 {
     uint64_t inner = weir_spec_columns(spec);

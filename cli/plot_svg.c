@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * plot_svg.c: a plot as SVG: panels one below the other over one time axis. Where samples are denser than
- * columns the band from lowest to highest is filled and the mean drawn over it; where they are not, each
- * sample is a corner of the line. Gaps stay open. Does not choose what is drawn.
+ * plot_svg.c: a plot as SVG: panels one below the other over one time axis. Where samples are
+ * denser than columns the range from lowest to highest is filled and the mean drawn over it;
+ * otherwise each sample is a point of the line. Gaps are grey. Does not choose what is drawn.
  */
 #include "plot.h"
 
@@ -43,7 +43,7 @@ void plot_svg_point(FILE *file, char verb, double x, double y)
     put(file, y);
 }
 
-/* The first column from `from` on that holds a sample; PLOT_COLUMNS: none. */
+/* The first column from `from` on with a sample; PLOT_COLUMNS: none. */
 static size_t next_full(const plot_panel *panel, size_t from)
 {
     while (from < PLOT_COLUMNS && panel->columns[from].count == 0)
@@ -51,7 +51,7 @@ static size_t next_full(const plot_panel *panel, size_t from)
     return from;
 }
 
-/* The end of the run that starts at `from`: the first column that a gap parts from it. */
+/* The end of the run that starts at `from`: the first column separated from it by a gap. */
 static size_t run_end(const plot_panel *panel, size_t from)
 {
     size_t end = from + 1;
@@ -151,7 +151,7 @@ static void put_gaps(FILE *file, const frame *f, const plot_panel *panel)
     }
 }
 
-/* A line each; its text beside it where there is room, and as a tooltip. */
+/* A line each; its text next to it if there is space, and as a tooltip. */
 static void put_notes(FILE *file, const frame *f, const plot_panel *panel)
 {
     double free_from = LEFT;

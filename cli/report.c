@@ -85,7 +85,7 @@ write_bar(FILE *file, double y, const char *name, uint64_t planned, uint64_t use
             cli_bytes(used, a, sizeof a), cli_bytes(planned, b, sizeof b));
 }
 
-/* Each part: what was planned (wide) and what was used of it (narrow), on one scale. */
+/* Each part: planned (wide bar) and used (narrow bar), on one scale. */
 static void write_parts(FILE *file, const cli_job *job)
 {
     const weir_plan *plan = job->plan;
@@ -114,7 +114,7 @@ static void write_parts(FILE *file, const cli_job *job)
     fputs("</svg>\n", file);
 }
 
-/* Held at its peak against plan and limit. */
+/* Peak allocated compared with plan and limit. */
 static void write_held(FILE *file, const cli_job *job, const cli_result *result)
 {
     const weir_plan *plan = job->plan;

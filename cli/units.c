@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * units.c: weir units: what units there are and what can be set on them, from their descriptors.
+ * units.c: weir units: lists the processing units and their settings, from their descriptors.
  * unit_page.c writes the same as Markdown.
  */
 #include "cli.h"
@@ -182,7 +182,8 @@ static void print_list(void)
     printf("\nweir units NAME describes the settings of a unit.\n");
 }
 
-/* A setting of every unit that has a memory, which the chain reads and not the unit's own table; name NULL: none. */
+/* A setting of every stateful unit, which the chain reads and not the unit's own table; name
+ * NULL: none. */
 weir_setting unit_gap_setting(const weir_unit_info *unit)
 {
     static const weir_choice both[] = {{"reset", NULL}, {"hold", NULL}, {NULL, NULL}};
@@ -214,7 +215,7 @@ static bool is_live(const weir_setting *setting)
     return setting->live;
 }
 
-/* One line of names of settings; nothing where there are none. */
+/* One line of names of settings; nothing if there are none. */
 static void put_names(const weir_unit_info *unit,
                       FILE *file,
                       bool (*belongs)(const weir_setting *setting),

@@ -7,7 +7,7 @@
 
 #include "recordings.h"
 
-/* A file of version `version` with that dict and `bytes` of body. */
+/* A file of that version with that dict and `bytes` of body. */
 static inline const char *
 make(const char *name, int version, const char *dict, const void *body, size_t bytes)
 {
@@ -38,7 +38,7 @@ read_path(const char *path, const weir_recording_options *options, uint64_t seed
     return all;
 }
 
-/* Value of frame t, column c; fits every dtype (but b1 and i1, for which it is made smaller). */
+/* Value of frame t, column c; fits every dtype (except b1 and i1, for which it is made smaller). */
 static inline double value(size_t t, size_t c)
 {
     return (double)((t * 7 + c * 13) % 251);

@@ -10,12 +10,12 @@
 
 enum { CHANNELS = 3 };
 
-/* A file in the making. */
+/* A file being made. */
 typedef struct maker {
     unsigned spec; /* 21, 22, 23, 30 */
     uint32_t period, resolution;
-    int frames;         /* put so far */
-    size_t bytes, head; /* all, and of the file's header */
+    int frames;         /* written so far */
+    size_t bytes, head; /* total, and of the file's header */
     unsigned char file[1 << 18];
 } maker;
 
@@ -41,7 +41,7 @@ static inline void put_channel(maker *m, int i)
     put_text(m, labels[i], 16);
     put(m, 1, 1);
     put(m, (uint64_t)i, 1);
-    /* The last one's scale is not even about 0. */
+    /* The last one's scale is not symmetric about 0. */
     put(m, (uint16_t)(i == 2 ? -1000 : -32764), 2);
     put(m, i == 2 ? 3000 : 32764, 2);
     put(m, (uint16_t)(i == 2 ? 0 : -8191), 2);
@@ -118,7 +118,8 @@ static inline const char *save(const maker *m)
     return write_file("x.ns5", m->file, m->bytes);
 }
 
-/* What is said at opening, and each frame under any cut. frames_at: number of a segment's first one. */
+/* What opening reports, and each frame for any message boundaries. `first` is the number of a
+ * segment's first frame. */
 typedef struct wanted {
     int64_t start_ns;
     uint64_t frames;
@@ -161,7 +162,7 @@ static inline void check_plain(const maker *m, const wanted *segments, size_t co
     check(save(m), weir_recording_options_default(), segments, count);
 }
 
-/* The notice that says it, or a failure that shows all. */
+/* Fails, showing all notices, unless one contains the text. */
 static inline void check_said(const char *path, const char *text)
 {
     weir_source *source = NULL;

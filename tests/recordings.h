@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * recordings.h: what tests of readers and writers share: reading a whole recording in any cut, writing
- * bytes to a file of the test's own folder.
+ * recordings.h: shared by tests of readers and writers: reading a whole recording with any message
+ * boundaries, writing files into the test's own folder.
  */
 #ifndef WEIR_TEST_RECORDINGS_H
 #define WEIR_TEST_RECORDINGS_H
@@ -15,7 +15,7 @@
 
 #include <weir/weir.h>
 
-/* A recording as it came. */
+/* A recording as it was read. */
 typedef struct recorded {
     uint64_t frames, columns;
     weir_dtype dtype;
@@ -46,8 +46,8 @@ static inline double value_of(weir_dtype part, const void *rows, size_t at)
     }
 }
 
-/* Reads to the end in pieces of 1 to tile frames (seed 0: always tile), checking what every source
- * promises: rows stay within their room, indexes follow on each other. */
+/* Reads to the end in pieces of 1 to tile frames (seed 0: always tile), checking what every
+ * source guarantees: rows stay within their buffer, indexes are contiguous. */
 static inline weir_err read_source(weir_source *source, size_t tile, uint64_t seed, recorded *ret)
 {
     const weir_source_info *info = source->ops->info(source);
@@ -60,7 +60,7 @@ static inline weir_err read_source(weir_source *source, size_t tile, uint64_t se
     }
     void *memory = NULL;
     if (bytes > 0) {
-        /* Exactly as many, so that a sanitizer sees what is beyond the plan (M6). */
+        /* Exactly the planned bytes, so that a sanitizer detects accesses beyond the plan (M6). */
         assert_int_equal(posix_memalign(&memory, 64, (size_t)bytes), 0);
     }
     err = source->ops->start(source, tile, memory);
@@ -161,8 +161,8 @@ static inline int own_folder_remove(void **state)
     return rmdir(path);
 }
 
-/* Files made by tests are seeds for the fuzz targets too: $WEIR_SEEDS is a folder that keeps each of them
- * (up to 8 KiB) behind the four bytes of options that tests/fuzz/reading.h takes. */
+/* Files made by tests are also seeds for the fuzz targets: $WEIR_SEEDS is a folder for them (up
+ * to 8 KiB), after the four bytes of options that tests/fuzz/reading.h reads. */
 static inline void keep_seed(const char *name, const void *bytes, size_t count)
 {
     static unsigned number;

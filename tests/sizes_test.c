@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Structs of the public interface state their size, and each call that is given one holds to the rule of
- * weir/base.h: a size that is not set, or too small, is refused and the detail says what makes such a struct; what is
- * beyond what this version knows must be zero.
+ * Structs of the public interface state their size, and each function that receives one follows the
+ * rule of weir/base.h: a size that is not set, or too small, is refused, and the detail names the
+ * function that makes such a struct; fields unknown to this version must be zero.
  */
 #include <weir/trace.h>
 #include <weir/weir.h>
@@ -16,7 +16,7 @@
 
 /* ---- the calls, each with a struct of `bytes` ----------------------------------------------------- */
 
-/* What a call takes may own things: freed here. */
+/* A call may allocate something for its argument: freed here. */
 static weir_err chain_options(void *given)
 {
     weir_chain *chain = NULL;
@@ -94,7 +94,7 @@ static const weir_source_info *say_given_info(weir_source *source)
     return given_info;
 }
 
-/* A run from a source in memory, with what is given in one place. */
+/* A run from a source in memory, with one of these arguments. */
 static weir_err run(const weir_run_options *options,
                     weir_run_report *report,
                     const weir_source_ops *ops,
@@ -109,7 +109,7 @@ static weir_err run(const weir_run_options *options,
     weir_chain *chain = one_unit();
     source.base.ops = ops != NULL ? ops : source.base.ops;
     weir_source_ops with_info = *source.base.ops;
-    if (info != NULL) { /* where it is: it may be larger than ours */
+    if (info != NULL) { /* used where it is: it may be larger than ours */
         given_info = info;
         with_info.info = say_given_info;
         source.base.ops = &with_info;
@@ -292,7 +292,7 @@ static void one_rule(void **state)
         if (err != WEIR_OK) {
             fail_msg("%s: %s", k->name, weir_err_detail());
         }
-        static const size_t bad[] = {0, 3, 8, SIZE_MAX}; /* not set, wild */
+        static const size_t bad[] = {0, 3, 8, SIZE_MAX}; /* not set, arbitrary */
         for (size_t j = 0; j < sizeof bad / sizeof *bad; j++) {
             err = call_with(k, bad[j], 0, given);
             if (err != WEIR_E_USAGE || strstr(weir_err_detail(), k->makes) == NULL) {
@@ -300,7 +300,7 @@ static void one_rule(void **state)
                          weir_err_detail());
             }
         }
-        /* Of a newer program. */
+        /* From a newer program. */
         err = call_with(k, k->size + 16, 0, given);
         size_t after = 0;
         memcpy(&after, given, sizeof after);
@@ -338,7 +338,7 @@ static void slots_are_there(void **state)
     }
 }
 
-/* An older program's options: what they lack has its default. */
+/* An older program's options: missing ones have their defaults. */
 static void shorter_ones(void **state)
 {
     (void)state;

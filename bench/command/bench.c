@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench.c: `weir bench`: which benches there are. Each is a file of its own.
+ * bench.c: `weir bench`: the list of benches. Each is in a file of its own.
  */
 #include "bench.h"
 

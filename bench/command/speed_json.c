@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * speed_json.c: what `weir bench speed` found, all of it, as JSON.
+ * speed_json.c: all results of `weir bench speed` as JSON.
  */
 #include "speed.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * elementwise.c: one value in (or two), one value out. `out` may be `in`. Values that are missing (S5)
- * come out as whatever the arithmetic makes of them: the caller puts NaN there.
+ * elementwise.c: one or two input values for each output value. `out` may be `in`. For missing
+ * values (S5) the result is undefined: the caller replaces it by NaN.
  */
 #include "kernel/vector.h"
 
@@ -44,7 +44,7 @@ void WEIRI_K(scale_f32)(const float *in, float *out, size_t count, double factor
 
 EACH(scale_f64, double, x *factor, double factor)
 
-/* low > x ? : so that a bound wins over NaN nowhere and -0 stays what it is. */
+/* low > x ? : so that a bound never replaces NaN, and -0 is kept. */
 EACH(clip_f32, float, x<low ? low : x> high ? high : x, float low, float high)
 EACH(clip_f64, double, x<low ? low : x> high ? high : x, double low, double high)
 
@@ -109,7 +109,7 @@ LEVELS(i32_f64, double, double, int32_t, 0x1.8p52)
 SUBTRACT(subtract_f32, float)
 SUBTRACT(subtract_f64, double)
 
-/* A product with 1 or -1 is exact: fused or not, it is one rounding. */
+/* A product with 1 or -1 is exact: with or without a fused multiply-add there is one rounding. */
 #define ADD(name, type)                                                                            \
     void WEIRI_K(name)(const type *a, const type *b, type *out, size_t count, type sign)           \
     {                                                                                              \
@@ -124,7 +124,8 @@ ADD(add_f64, double)
 
 /* ---- what libm does, a vector at a time: in float64 for both ------------------------------------ */
 
-/* glibc's libm has vectors of its own on x86-64 (libmvec: 4 ulp at most; of log and pow 1 was seen). */
+/* glibc's libm has vector functions on x86-64 (libmvec: at most 4 ulp; for log and pow 1 was
+ * observed). */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__AVX512F__)
 #define MVEC(name) _ZGVeN8##name
 #elif defined(__x86_64__) && defined(__GLIBC__) && defined(__AVX2__)
@@ -178,14 +179,15 @@ WEIRI_INLINE weiri_vd power_of(weiri_vd x, double exponent)
 }
 #endif
 
-/* ln(x) times `by` of finite x >= DBL_MIN, to 2^-39 of itself: for results in float32, where libmvec's 2^-51 takes
- * twice as long. x = 2^k m with m from sqrt(1/2) to sqrt(2); with s = (m - 1) / (m + 1), of 0.172 at most,
- * ln(m) = 2 s (1 + s^2 / 3 + s^4 / 5 + ...). */
+/* ln(x) times `by` for finite x >= DBL_MIN, with a relative error of 2^-39: for results in
+ * float32, since libmvec's 2^-51 takes twice as long. x = 2^k m with m from sqrt(1/2) to
+ * sqrt(2); with s = (m - 1) / (m + 1), of 0.172 at most, ln(m) = 2 s (1 + s^2 / 3 + s^4 / 5 +
+ * ...). */
 WEIRI_INLINE weiri_vd short_log(weiri_vd x, double by)
 {
     typedef uint64_t whole __attribute__((vector_size(WEIRI_VECTOR)));
     const int64_t root = 0x3fe6a09e667f3bcd, one = 0x3ff0000000000000; /* sqrt(1/2), 1 */
-    weiri_bits shifted = (weiri_bits)x - (root - one); /* k + 1023 in front of what is left of m */
+    weiri_bits shifted = (weiri_bits)x - (root - one); /* k + 1023 before the remaining bits of m */
     weiri_bits power = (weiri_bits)((whole)shifted >> 52);
     weiri_vd m = (weiri_vd)((shifted & 0xfffffffffffff) + root);
     weiri_vd k = (weiri_vd)(power | 0x4330000000000000) - (0x1p52 + 1023); /* 2^52 + power */
@@ -197,8 +199,8 @@ WEIRI_INLINE weiri_vd short_log(weiri_vd x, double by)
     return weiri_vd_fma(k, weiri_vd_all(0.6931471805599453 * by), s * weiri_vd_all(by) * sum);
 }
 
-/* |x| < DBL_MIN gives -inf, what is below that NaN (S5); `least` is the value that x is raised to
- * first, or -inf. */
+/* |x| < DBL_MIN gives -inf, values below that NaN (S5); `least` is the minimum to which x is
+ * raised first, or -inf. */
 WEIRI_INLINE weiri_vd logarithm(weiri_vd x, double divisor, double least, bool is_short)
 {
     double usual = least < DBL_MIN ? DBL_MIN : least;
@@ -212,8 +214,7 @@ WEIRI_INLINE weiri_vd logarithm(weiri_vd x, double divisor, double least, bool i
     weiri_bits instead = weiri_blend(zero, (weiri_bits)weiri_vd_all(-INFINITY),
                                      (weiri_bits)weiri_vd_all((double)NAN));
     weiri_vd some = (weiri_vd)weiri_blend(none, (weiri_bits)weiri_vd_all(1.0), (weiri_bits)x);
-    weiri_vd log =
-        is_short ? short_log(some, 1.0 / divisor) : log_of(some) / weiri_vd_all(divisor);
+    weiri_vd log = is_short ? short_log(some, 1.0 / divisor) : log_of(some) / weiri_vd_all(divisor);
     return (weiri_vd)weiri_blend(none, instead, (weiri_bits)log);
 }
 
@@ -279,7 +280,8 @@ WEIRI_INLINE weiri_vd inverse_anscombe(weiri_vd x)
     return choose(above, weiri_vd_all(0.25) * d * d + y, weiri_vd_all(0.0));
 }
 
-/* The tail through the same vectors, filled up with ones: its bits must not differ (S1). */
+/* The tail is computed with the same vectors, filled up with ones: its bits must not differ
+ * (S1). */
 #define EACH_VECTOR(name, type, load, store, expression, ...)                                      \
     void WEIRI_K(name)(const type *in, type *out, size_t count, ##__VA_ARGS__)                     \
     {                                                                                              \

@@ -4,8 +4,9 @@
  * once. Does not know about missing samples: src/scan does.
  *
  * With weights that start from zero the sum of weights is W = 1 - (1 - alpha)^t, the bias
- * correction of S9. Kept as a recurrence beside the mean it needs no count, and it has the same
- * rounding as the sum that it divides, so the mean of a constant is that constant for ever:
+ * correction of S9. Computed as a recurrence together with the mean it needs no count, and it has
+ * the same rounding as the sum that it divides, so the mean of a constant stays exactly that
+ * constant:
  *     W = (1 - alpha) W + alpha;  a = alpha / W;  d = x - m;  m = m + a d
  * and for the variance, as the weighted mean of squared distances (no x^2 whose offset would
  * cancel):
@@ -18,7 +19,8 @@ typedef int64_t vi __attribute__((vector_size(WEIRI_VECTOR)));
 
 enum { LANES = WEIRI_VECTOR_DOUBLES, VECTORS = WEIRI_BLOCK / LANES };
 
-/* What is output: the mean, the distance from it, or that in deviations (0 while there are none). */
+/* What is output: the mean, the distance from it, or that in standard deviations (0 while these
+ * are 0). */
 enum { MEAN, DISTANCE, DEVIATIONS };
 
 /* One sample of one vector of columns. */
@@ -88,7 +90,7 @@ WEIRI_INLINE void run(const weiri_ewma_params *params,
 #define RUN(name, f32, output)                                                                     \
     void WEIRI_K(name)(WEIRI_RECURRENCE)                                                           \
     {                                                                                              \
-        (void)ahead; /* divisions wait for each other, and not for memory */                       \
+        (void)ahead; /* the divisions wait for each other, not for memory */                       \
         run(params, state, in, in_stride, out, out_stride, frames, f32, output);                   \
     }
 

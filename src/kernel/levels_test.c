@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * levels_test.c: every kernel of this machine's levels against one line of arithmetic a value or
- * a plain loop: any count (tails), in place, and levels against each other (S1, S2).
+ * levels_test.c: every kernel at every level of this machine compared with one line of arithmetic
+ * per value or a plain loop: any count (tails), in place, and levels compared with each other (S1,
+ * S2).
  */
 #include "kernel/kernel.h"
 
@@ -18,8 +19,8 @@ static double random_value(uint64_t *seed)
     return (double)(testing_random(seed) >> 40) * 0x1p-20 - 8.0;
 }
 
-/* What has no sum in it gives the same bits at every level, out of place and in place, wherever
- * it starts and ends. */
+/* Operations without sums give the same bits at every level, out of place and in place, whatever
+ * the start and end. */
 static void values_do_not_depend_on_place(void **state)
 {
     (void)state;
@@ -66,7 +67,7 @@ static void values_do_not_depend_on_place(void **state)
             BOTH(offset, -1, 3);
             BOTH(parabola, 0.25, -0.375);
             BOTH(inverse_anscombe);
-            for (size_t i = 0; i < MOST; i++) { /* where roots and logarithms are numbers */
+            for (size_t i = 0; i < MOST; i++) { /* where roots and logarithms exist */
                 in64[i] = fabs(in64[i]) + 0.1;
                 in32[i] = (float)in64[i];
             }
@@ -83,8 +84,8 @@ static void near_by_ulps(double found, double expected, double ulp, double ulps)
     }
 }
 
-/* What libm has vectors for may differ from level to level by some ulp (S2), but a value's bits are the same
- * wherever it stands, in a vector or behind the last whole one (S1). */
+/* Functions with vector versions in libm may differ between levels by some ulp (S2), but the
+ * bits of a value do not depend on its place, within a vector or in the tail (S1). */
 static void vectors_of_libm_do_not_depend_on_place(void **state)
 {
     (void)state;
@@ -136,7 +137,8 @@ static void vectors_of_libm_do_not_depend_on_place(void **state)
                                     : (double)(log1pl(2.0L * (long double)x - 1.0L) -
                                                log1pl(1.0L - 2.0L * (long double)x)));
         }
-        /* What has no logarithm, at each place of a vector; a logarithm of what is raised first. */
+        /* Values without a logarithm, at each place of a vector; logarithms of values raised to
+         * a minimum first. */
         const double odd[] = {0.0, -0.0, -1.0, -INFINITY, 1e-310, -1e-310, 1.0, INFINITY};
         double out[8];
         for (size_t shift = 0; shift < 8; shift++) {
@@ -159,7 +161,7 @@ static void vectors_of_libm_do_not_depend_on_place(void **state)
     }
 }
 
-/* NumPy's tree, by recursion as it is described. */
+/* NumPy's tree, by recursion as documented. */
 static float tree(const float *row, size_t count)
 {
     if (count < 8) {
@@ -239,7 +241,7 @@ static void medians_are_the_middle(void **state)
     for (size_t level = 0; weiri_kernels_at(level) != NULL; level++) {
         const weiri_kernels *k = weiri_kernels_at(level);
         for (size_t count = 1; count <= MOST; count++) {
-            for (size_t i = 0; i < count; i++) { /* many alike, some extreme */
+            for (size_t i = 0; i < count; i++) { /* many equal, some extreme */
                 uint64_t choice = testing_random(&seed) >> 60;
                 row32[i] = choice == 0   ? 3e38f
                            : choice == 1 ? -3e38f
@@ -321,7 +323,7 @@ static void medians_of_many_rows(void **state)
     }
 }
 
-/* Each value less the median of the others, at every level, in place too. */
+/* Each value minus the median of the others, at every level, in place too. */
 static void medians_of_others_leave_one_out(void **state)
 {
     (void)state;
@@ -332,7 +334,7 @@ static void medians_of_others_leave_one_out(void **state)
     for (size_t level = 0; weiri_kernels_at(level) != NULL; level++) {
         const weiri_kernels *k = weiri_kernels_at(level);
         for (size_t count = 2; count <= MOST; count++) {
-            for (size_t i = 0; i < count; i++) { /* many alike */
+            for (size_t i = 0; i < count; i++) { /* many equal */
                 row[i] = moved[i] = (float)(testing_random(&seed) % (1 + count / 2));
             }
             weiri_shift shift;

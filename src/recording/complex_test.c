@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * complex_test.c: complex values out and in again, in every format that is written: what holds them gives the same
- * bits back, and the others refuse them by name.
+ * complex_test.c: complex values written and read again, in every output format: formats that can
+ * hold them return the same bits, and the others refuse them by name.
  */
 #include "have_hdf5.h"
 #include "recordings.h"
@@ -10,7 +10,7 @@ enum { T = 300, C = 3 };
 
 static const weir_dtype dtypes[] = {WEIR_C64, WEIR_C128};
 
-/* Not finite in one of the parts now and then: what is missing is written as it is. */
+/* Now and then one part is not finite: missing values are written as they are. */
 static void fill(weir_dtype dtype, void *rows, uint64_t *seed)
 {
     for (size_t i = 0; i < 2 * T * C; i++) {
@@ -101,8 +101,8 @@ static void comes_back_of_hdf5(void **state)
     comes_back(state);
 }
 
-/* Of others: packed, in either byte order, the parts the other way round, room between them. Refused: a scale; other
- * names; parts that are integers. */
+/* Files of other programs: packed, in either byte order, with swapped parts, with space in
+ * between. Refused: a scale; other names; integer parts. */
 static void hdf5_of_others(void **state)
 {
     (void)state;

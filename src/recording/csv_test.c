@@ -54,11 +54,11 @@ static void what_is_read(void **state)
     CHECK("\"nan\"\n3\n4\n", "nan", 3, 4);
     CHECK("%OpenBCI Raw EXG Data\n%Sample Rate = 100 Hz\n%Board = x, y\na, b\n1, 2\n", "a b", 1, 2);
     CHECK("# time column: none\ntime,Time (s)\n1,2\n", "time Time (s)", 1, 2);
-    CHECK("a,b\n1,2\n3,4\n5", "a b", 1, 2, 3, 4); /* breaks off */
+    CHECK("a,b\n1,2\n3,4\n5", "a b", 1, 2, 3, 4); /* incomplete */
     CHECK("a,b\n1,2\n3,4\n5,e", "a b", 1, 2, 3, 4);
 }
 
-/* "1.5" may have been "1.57": told, but of weir's own files, which end every line, not read. */
+/* "1.5" may have been "1.57": reported, but in weir's own files, which end every line, not read. */
 static void last_line_without_an_end(void **state)
 {
     (void)state;
@@ -150,7 +150,7 @@ static void what_is_refused(void **state)
     source->ops->close(source);
 }
 
-/* UTF-16, by its mark and without it, in either order, from files and pipes. */
+/* UTF-16, with and without its mark, in either byte order, from files and pipes. */
 static void utf16(void **state)
 {
     (void)state;
@@ -173,7 +173,8 @@ static void utf16(void **state)
     }
 }
 
-/* A NUL byte is damage, wherever it is; those up to the end are what a loss of power leaves. */
+/* A NUL byte is damage, wherever it is; NUL bytes at the end of the file are what a power
+ * failure leaves. */
 static void nul_bytes(void **state)
 {
     (void)state;
@@ -206,7 +207,7 @@ static void nul_bytes(void **state)
             assert_ok(open_bytes(tail, bytes, 100, piped, &source));
             assert_ok(read_source(source, 2, 0, &all));
             const weir_source_info *info = source->ops->info(source);
-            size_t rows = cut < 14 ? 1 : cut < 18 ? 2 : 3; /* none that breaks off */
+            size_t rows = cut < 14 ? 1 : cut < 18 ? 2 : 3; /* no incomplete one */
             assert_int_equal(all.frames, rows);
             assert_true(info->notice_count >= 1);
             assert_non_null(strstr(info->notices[0], "bytes are NUL; not read"));
@@ -216,7 +217,7 @@ static void nul_bytes(void **state)
     }
 }
 
-/* Columns of text: left out they hold anything, also in a last line without an end. */
+/* Text columns: if not selected they may contain anything, also in a last line without an end. */
 static void columns_of_text(void **state)
 {
     (void)state;
@@ -258,7 +259,7 @@ static void columns_of_text(void **state)
     }
 }
 
-/* What there is, where a label is not: the labels. */
+/* For a label that does not exist, the error lists the labels. */
 static void labels_that_are_not(void **state)
 {
     (void)state;
@@ -280,7 +281,7 @@ static void labels_that_are_not(void **state)
     assert_non_null(strstr(weir_err_detail(), ", ..."));
 }
 
-/* A first row that may be data is told; labels that are numbers are not. */
+/* A first row that may be data is reported; labels that are numbers are not. */
 static void a_first_row_that_may_be_data(void **state)
 {
     (void)state;
@@ -305,7 +306,7 @@ static void a_first_row_that_may_be_data(void **state)
     }
 }
 
-/* Lines that come in pieces through a pipe. */
+/* Lines that arrive in pieces through a pipe. */
 static void a_pipe_in_pieces(void **state)
 {
     (void)state;
@@ -341,7 +342,7 @@ static void a_pipe_in_pieces(void **state)
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-/* Whatever is cut off, what is whole is read, and nothing else. */
+/* Of a file truncated anywhere, the complete rows are read, and nothing else. */
 static void cuts(void **state)
 {
     (void)state;

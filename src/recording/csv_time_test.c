@@ -28,7 +28,7 @@ static void rates(void **state)
     }
 }
 
-/* Labels of columns of times, and what is said of others. */
+/* Labels of columns of times, and what is reported of others. */
 static void names_of_time(void **state)
 {
     (void)state;
@@ -81,7 +81,7 @@ static void names_of_time(void **state)
     }
 }
 
-/* S4: gaps of a column of times are segments, under any cut and selection. */
+/* S4: gaps of a column of times are segments, for any message boundaries and selection. */
 static void gaps(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void gaps(void **state)
         {0.505, NAN, 1e-3, 5, 2, {4, 5, 6, 7, 8}, {510000000, 510000000}},
         {0.3, 0.205, 1e-3, 1, 1, {3}, {500000000}},
         {NAN, 0.3, 1e-3, 2, 1, {1, 2}, {0}},
-        {NAN, NAN, 0.6, 8, 1, {1, 2, 3, 4, 5, 6, 7, 8}, {0}}, /* back too, where it is less */
+        {NAN, NAN, 0.6, 8, 1, {1, 2, 3, 4, 5, 6, 7, 8}, {0}}, /* backwards too, where it is less */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (size_t tile = 1; tile < 10; tile += 4) {
@@ -128,15 +128,15 @@ static void gaps(void **state)
     }
 }
 
-/* S4: what makes a gap is the distance from the expected time, nothing else; how many there are is told. Row r
- * states r * step plus what shift() says, in s, at 100 Hz. */
+/* S4: a gap is defined by the distance from the expected time, nothing else; the number of gaps
+ * is reported. Row r states r * step plus the result of shift(), in s, at 100 Hz. */
 static double none(int r)
 {
     (void)r;
     return 0;
 }
 
-static double one_late(int r) /* within the tolerance; on time before and behind it */
+static double one_late(int r) /* within the tolerance; on time before and after it */
 {
     return r == 20 ? 0.9e-3 : r == 19 ? -0.9e-3 : 0;
 }

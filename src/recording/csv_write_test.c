@@ -33,7 +33,7 @@ static void round_trip(void **state)
         assert_int_equal(all.frames, 64);
         for (size_t i = 0; i < 64 * 3; i++) {
             double wanted = value_of((weir_dtype)dtype, rows, i);
-            /* Shortest of a float: as a float it is the same. */
+            /* Shortest text of a float: equal as a float. */
             double found = dtype == WEIR_F32 ? (double)(float)all.values[i] : all.values[i];
             assert_true(isnan(wanted) ? isnan(found) : found == wanted);
         }
@@ -41,7 +41,7 @@ static void round_trip(void **state)
     }
 }
 
-/* Whatever labels are, what is written is read back with them, as text alone. */
+/* Any labels that are written are read back, from the text alone. */
 static void labels_come_back(void **state)
 {
     (void)state;

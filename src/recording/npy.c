@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * npy.c: NumPy's .npy, versions 1 to 3, in and out. The header is a Python literal, read by a small
- * strict parser of exactly what NumPy writes, in any order and spacing. Arrays of objects, structures
- * and strings are refused. Fortran order is read column by column in blocks.
+ * npy.c: reads and writes NumPy's .npy, versions 1 to 3. The header is a Python literal, read by a
+ * small strict parser of exactly what NumPy writes, in any order and spacing. Arrays of objects,
+ * structures and strings are refused. Fortran order is read column by column in blocks.
  */
 #include <stdio.h>
 #include <string.h>
@@ -122,7 +122,7 @@ static weir_err descr(parser *in, header *ret)
 {
     static const char *const read[] = {"b1", "i1", "i2", "i4", "i8", "u1", "u2",
                                        "u4", "u8", "f2", "f4", "f8", "c8", "c16"};
-    char text[33] = "="; /* behind a mark of the byte order, names are NumPy's */
+    char text[33] = "="; /* after a mark of the byte order, names are NumPy's */
     const char *from = in->at;
     weir_err err = quoted(in, text + 1, sizeof text - 1);
     if (err != WEIR_OK) {
@@ -134,7 +134,7 @@ static weir_err descr(parser *in, header *ret)
         known = known || strcmp(name + 1, read[i]) == 0;
     }
     if (known && name[1] == 'b') {
-        name[1] = 'u'; /* a truth is a byte of 0 or 1 */
+        name[1] = 'u'; /* a truth value is a byte of 0 or 1 */
     }
     if (!known || weiri_stored_parse(name, &ret->stored) != WEIR_OK) {
         in->at = from;
@@ -247,8 +247,8 @@ static bool probe(const unsigned char *first, size_t count)
     return count >= 6 && memcmp(first, MAGIC, 6) == 0;
 }
 
-/* Fewer bytes than the header states: what is whole is read. The last of it is missing, which is frames in C order
- * and, column behind column, values of the last dimension in Fortran order. */
+/* Fewer bytes than the header states: complete frames are read. What is missing is the last
+ * frames in C order, and in Fortran order, column after column, values of the last dimension. */
 static weir_err cut_short(weiri_reader *reader, header *head, uint64_t there)
 {
     uint32_t last = head->fortran ? head->dims - 1 : 0;
@@ -275,7 +275,7 @@ static weir_err cut_short(weiri_reader *reader, header *head, uint64_t there)
     return WEIR_OK;
 }
 
-/* The claim of the header against the file: no size that follows from it is used before. */
+/* Checks the header's claim against the file: no size that follows from it is used before. */
 static weir_err check_size(weiri_reader *reader, header *head)
 {
     uint64_t columns = 1, bytes = weiri_stored_bytes(head->stored);
@@ -359,7 +359,7 @@ static bool by_columns(const weiri_reader *reader)
     return head->fortran && head->dims > 1;
 }
 
-/* Column (a * B + b) of a frame lies at plane (a + A * b), and so on. */
+/* Column (a * B + b) of a frame is at plane (a + A * b), and so on. */
 static uint64_t
 place(const weiri_reader *reader, uint64_t column, uint64_t index, uint64_t *ret_follow)
 {
@@ -406,7 +406,7 @@ static size_t head_text(const weir_spec *spec, uint64_t rows, char *text, size_t
     return used + (size_t)snprintf(text + used, size - used, "), }");
 }
 
-/* Room for the longest number of rows, so that it can be written over as it grows. */
+/* Space for the longest number of rows, so that it can be overwritten as it grows. */
 static size_t head_bytes(const weir_spec *spec)
 {
     char text[256];

@@ -19,7 +19,8 @@ static size_t put_value(unsigned char *to, const char *code, bool big, double nu
     unsigned char bytes[8];
     size_t width = (size_t)(code[1] - '0');
     if (code[0] == 'f' && width == 2) {
-        /* Half precision by hand: a normal number's fraction of 10 bits holds 0 to 250. */
+        /* Half precision, converted here: the 10 fraction bits of a normal number can hold 0 to
+         * 250. */
         int exponent = 0;
         double fraction = frexp(number, &exponent); /* in [0.5, 1) */
         int bits = (exponent + 14) << 10 | (int)((fraction * 2 - 1) * 1024);
@@ -78,7 +79,7 @@ static void every_order_and_dtype(void **state)
             assert_true(all.values[i] == value_as(code, i / C, i % C));
         }
         recorded_free(&all);
-        /* The same with channels picked in another order, and a window of time. */
+        /* The same with channels selected in another order, and a time window. */
         options.channels = "3,0-1";
         options.start_s = 0.1;
         options.duration_s = 0.2;
@@ -93,7 +94,7 @@ static void every_order_and_dtype(void **state)
     }
 }
 
-/* Complex values, either order of bytes and of dimensions, and with channels picked. */
+/* Complex values, in either order of bytes and of dimensions, and with selected channels. */
 static void complex_values(void **state)
 {
     (void)state;
@@ -172,7 +173,7 @@ static void more_dimensions(void **state)
     }
 }
 
-/* One row a case: a header and what is said of it. NULL: it is read. */
+/* One row per case: a header and the expected message. NULL: it is read. */
 static void headers(void **state)
 {
     (void)state;
@@ -183,10 +184,11 @@ static void headers(void **state)
         {" { \"shape\" :( 3 , 1 ) ,'fortran_order':False , 'descr':\"<f8\" } \n", NULL},
         {"{'shape': (3L, 1L), 'descr': '=f8', 'fortran_order': True}", NULL},
         {"{'descr': '|f8', 'fortran_order': False, 'shape': (3)}", NULL},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", NULL}, /* bytes are over */
+        /* more bytes than needed */
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", NULL},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 4)}", NULL},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': ()}", "single value"},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (4,)}", NULL}, /* 3 are there */
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (4,)}", NULL}, /* 3 are present */
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (300000000000, 4)}",
          "within the first of the 300000000000 frames"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",
@@ -249,7 +251,7 @@ static void cut_anywhere(void **state)
     for (size_t cut = 0; cut < count; cut++) {
         path = write_file("c.npy", bytes, cut);
         size_t frames = cut > count - sizeof body ? (cut - (count - sizeof body)) / 16 : 0;
-        if (frames > 0) { /* what is whole is read */
+        if (frames > 0) { /* complete frames are read */
             recorded all = {0};
             weir_source *source = NULL;
             assert_ok(weir_recording_open(path, &options, &source));
@@ -273,7 +275,7 @@ static void cut_anywhere(void **state)
     }
 }
 
-/* In Fortran order a cut file lacks its last channels. */
+/* In Fortran order a truncated file lacks its last channels. */
 static void cut_by_columns(void **state)
 {
     (void)state;
@@ -298,7 +300,7 @@ static void cut_by_columns(void **state)
     assert_fails(open_only(path, &options), WEIR_E_RECORDING, "within the first of the 2 channels");
 }
 
-/* A pipe that ends before the frames that the header states, and within one. */
+/* A pipe that ends before the frames stated in the header, and within one. */
 static void pipe_that_ends_early(void **state)
 {
     (void)state;
@@ -331,7 +333,7 @@ static void pipe_that_ends_early(void **state)
     close(ends[0]);
 }
 
-/* f64 holds whole numbers up to 2^53: beyond, that they are rounded is told once. */
+/* f64 can hold whole numbers up to 2^53: that larger ones are rounded is reported once. */
 static void counts_of_64_bits(void **state)
 {
     (void)state;
@@ -451,7 +453,7 @@ static void fortran_is_bounded(void **state)
     source->ops->close(source);
 }
 
-/* A unit that is stated is of the channels that have none; those of a side file stay. */
+/* A stated unit applies to channels that have none; those of a side file are kept. */
 static void unit_that_is_stated(void **state)
 {
     (void)state;

@@ -29,7 +29,8 @@ static bool exists(const char *path)
     return stat(path, &status) == 0;
 }
 
-/* Rate, labels, units and segments of what weir wrote; what does not fit is said and left alone. */
+/* Rate, labels, units and segments of a file written by weir; a side file that does not fit is
+ * reported and ignored. */
 static void side_file_comes_back(const char *path)
 {
     weir_recording_options options = at_rate(0);
@@ -46,7 +47,7 @@ static void side_file_comes_back(const char *path)
     assert_int_equal(info->segments[1].frames, 10);
     assert_int_equal(info->notice_count, 0);
     source->ops->close(source);
-    /* By label and time: 3.15 s to 5.1 s are the last 5 frames before the gap and 3 behind it. */
+    /* By label and time: 3.15 s to 5.1 s are the last 5 frames before the gap and 3 after it. */
     options.channels = "\xc2\xb5";
     options.start_s = 3.15;
     options.duration_s = 1.95;
@@ -72,7 +73,7 @@ static void side_file_comes_back(const char *path)
         {"{\"weir\": \"1\", \"rate_hz\": 100, \"dims\": [\"x\", \"time\"], \"axes\": {\"time\": "
          "{\"unit\": \"\", \"step\": 1}}, \"segments\": [{\"start_s\": 0, \"first_row\": 0, "
          "\"rows\": 330}]}",
-         "axes are not used"}, /* two axes of one name */
+         "axes are not used"}, /* two axes with one name */
         {"{\"weir\": \"1\", \"rate_hz\": 50, \"segments\": [{\"start_s\": 0, \"first_row\": 0, "
          "\"rows\": 330}]}",
          "--rate 100 Hz overrides"},
@@ -122,7 +123,7 @@ static void writing(void **state)
         write_some(sink, &spec, 0, (int64_t)rows, 64);
         rows += 64;
         assert_ok(sink->ops->flush(sink));
-        /* What was flushed is a whole npy file under the part's name. */
+        /* Flushed rows are a complete npy file under the part's name. */
         weir_recording_options options = at_rate(100);
         options.format = "npy";
         recorded all = read_path(part, &options, 0);
@@ -153,7 +154,7 @@ static void writing(void **state)
     assert_false(exists(path));
 }
 
-/* An output that was begun and not finished: rows are kept, nothing is not. */
+/* An output begun and not finished: rows are kept, an empty file is not. */
 static void unfinished(void **state)
 {
     (void)state;

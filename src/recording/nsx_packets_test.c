@@ -14,14 +14,15 @@ static void pauses(void **state)
     for (size_t i = 0; i < 2; i++) {
         begin(&m, specs_of[i], 15, 30000);
         packet(&m, 300, 100);  /* 10 ms */
-        packet(&m, 1800, 50);  /* goes on where the first ends */
+        packet(&m, 1800, 50);  /* continues where the first ends */
         packet(&m, 2551, 7);   /* one tick late */
         packet(&m, 30000, 30); /* 1 s */
         packet(&m, 0, 40);     /* the clock was set back */
         const wanted all[] = {
             {10000000, 150, 0}, {85033333, 7, 150}, {1000000000, 30, 157}, {0, 40, 187}};
         check_plain(&m, all, 4);
-        /* From 0.02 s behind the first frame, for 0.0576 s: the end of the first one, some of the second. */
+        /* From 0.02 s after the first frame, for 0.0576 s: the end of the first segment, some of
+         * the second. */
         weir_recording_options options = weir_recording_options_default();
         options.start_s = 0.02;
         options.duration_s = 0.0576;
@@ -32,7 +33,7 @@ static void pauses(void **state)
         const wanted late = {1000000000, 30, 157};
         check(own_path("x.ns5"), options, &late, 1);
     }
-    /* Stamps of 32 bit begin again after 40 hours, in the midst of a segment. */
+    /* 32-bit timestamps wrap around after 40 hours, within a segment. */
     begin(&m, 23, 1, 30000);
     packet(&m, UINT32_MAX - 9, 20);
     packet(&m, 10, 20);
@@ -40,7 +41,7 @@ static void pauses(void **state)
     check_plain(&m, &one, 1);
 }
 
-/* What Central writes beside the data at a pause. */
+/* What Central writes with the data at a pause. */
 static void empty_and_extra(void **state)
 {
     (void)state;
@@ -53,7 +54,7 @@ static void empty_and_extra(void **state)
     claim(&m, 1500, 1);
     put(&m, 0x777777777777, 6);
     packet(&m, 1500, 60);
-    packet(&m, 3000, 1); /* a frame by itself stays */
+    packet(&m, 3000, 1); /* a single frame is kept */
     packet(&m, 3300, 10);
     claim(&m, 4000, 0);
     const wanted all[] = {{0, 30, 0},
@@ -90,14 +91,14 @@ static void many(void **state)
 
 #define EPOCH 1700000000123456789u
 
-/* One frame a packet, stamps in ns from the epoch: gaps by tolerance, to the ns. */
+/* One frame per packet, timestamps in ns from the epoch: gaps by tolerance, to the ns. */
 static void one_frame_a_packet(void **state)
 {
     (void)state;
     begin(&m, 30, 1, 1000000000);
     uint64_t stamp = EPOCH;
     for (int i = 0; i < 3000; i++) {
-        stamp += i == 1000   ? 1033000 /* 1 ms late, all but 333 ns */
+        stamp += i == 1000   ? 1033000 /* 1 ms late, minus 333 ns */
                  : i == 1001 ? 1033700 /* and a gap */
                  : i == 2000 ? 500000001
                  : i == 2500 ? (uint64_t)-1
@@ -113,19 +114,19 @@ static void one_frame_a_packet(void **state)
                "times are relative to the first, 1700000000123456789 at 1000000000 Hz");
     check_said(own_path("x.ns5"), "501 of 3000 packets are late or early within gap_tolerance");
     weir_recording_options options = weir_recording_options_default();
-    /* The second one of those that are late is 2.0003 ms behind by then. */
+    /* The second late one is 2.0003 ms late by then. */
     options.gap_tolerance_s = 2.1e-3;
     const wanted wider[] = {{0, 2000, 0}, {(int64_t)second, 1000, 2000}};
     check(own_path("x.ns5"), options, wider, 2);
-    /* 0.05 s behind the first frame. */
+    /* 0.05 s after the first frame. */
     options.start_s = 0.05;
     options.duration_s = 0.01;
     const wanted part = {50000000, 300, 1500};
     check(own_path("x.ns5"), options, &part, 1);
 }
 
-/* The distance from start + index / rate decides, nothing else (S4): packets that come late and then on time
- * are no gap, however the stamps fall. */
+/* The distance from start + index / rate decides, nothing else (S4): packets that come late and
+ * then on time are no gap, whatever the sequence. */
 static void late_then_on_time(void **state)
 {
     (void)state;
@@ -147,8 +148,8 @@ static void late_then_on_time(void **state)
     }
 }
 
-/* A clock that runs 0.1 % fast is off by more than the tolerance some day; so are frames that are lost one at a
- * time. A larger tolerance joins them. */
+/* A clock that is 0.1 % fast exceeds the tolerance at some time; so do frames lost one at a
+ * time. A larger tolerance joins the segments. */
 static void drift(void **state)
 {
     (void)state;
@@ -157,7 +158,7 @@ static void drift(void **state)
         for (uint64_t i = 0; i < 4000; i++) {
             packet(&m, EPOCH + (lost ? (i + i / 100) * 100000 / 3 : i * 33633), 1);
         }
-        /* 299.67 ns each, 3338 of them; the 31st that is lost. */
+        /* 299.67 ns each, 3338 of them; the 31st lost frame. */
         uint64_t first = lost ? 3100 : 3338;
         const wanted all[] = {
             {0, first, 0},
@@ -173,8 +174,8 @@ static void drift(void **state)
     }
 }
 
-/* Stamps beyond 292 years of ns stay there: they do not become negative. Ones of 32 bit and another clock begin
- * again at 0 as well. */
+/* Timestamps beyond 292 years in ns stay at the limit: they do not become negative. 32-bit ones
+ * of another clock also wrap around to 0. */
 static void far(void **state)
 {
     (void)state;
@@ -183,7 +184,7 @@ static void far(void **state)
     packet(&m, 30000ull * 9000000000, 10);
     packet(&m, 30000ull * 10000000000, 10);
     packet(&m, UINT64_MAX - 5, 10);
-    packet(&m, 4, 10); /* goes on */
+    packet(&m, 4, 10); /* continues */
     const wanted all[] = {
         {0, 10, 0}, {9000000000000000000, 10, 10}, {INT64_MAX, 10, 20}, {INT64_MAX, 20, 30}};
     check_plain(&m, all, 4);
@@ -202,7 +203,7 @@ static void far(void **state)
 
 /* ---- ends ----------------------------------------------------------------------------------------- */
 
-/* Cut behind any byte: what is whole is read, what is lost is said. */
+/* Truncated after any byte: complete frames are read, and what is lost is reported. */
 static void cut_anywhere(void **state)
 {
     (void)state;
@@ -259,7 +260,7 @@ static void cut_anywhere(void **state)
                "offset 512: the data are truncated: 10 of 30300 frames are present, 30290 are");
 }
 
-/* Of packets of one frame a damaged one loses itself. */
+/* Among packets of one frame a damaged one loses only itself. */
 static void damaged_within(void **state)
 {
     (void)state;
@@ -271,7 +272,7 @@ static void damaged_within(void **state)
         }
         size_t stride = 13 + 2 * CHANNELS;
         poke(m.head + 60 * stride, 0x55, 1); /* the last before a gap */
-        if (kind == 2) {                     /* the last before it was late */
+        if (kind == 2) {                     /* the last one before was late */
             weir_source *source = NULL;
             assert_ok(weir_recording_open(save(&m), NULL, &source));
             assert_int_equal(source->ops->info(source)->segment_count, 1);
@@ -280,7 +281,7 @@ static void damaged_within(void **state)
             continue;
         }
         if (kind) {
-            poke(m.head + 98 * stride, 0x55, 1); /* too near to the end to be sure of the next */
+            poke(m.head + 98 * stride, 0x55, 1); /* too close to the end to be sure of the next */
         }
         const wanted all[] = {{0, 60, 0}, {61 * 33333 + 5000000, kind ? 37 : 39, 61}};
         check_plain(&m, all, 2);
@@ -291,7 +292,7 @@ static void damaged_within(void **state)
     }
 }
 
-/* A writer that was killed had not come to write the number of frames. */
+/* A killed writer has not written the number of frames yet. */
 static void open_ended(void **state)
 {
     (void)state;
@@ -299,13 +300,13 @@ static void open_ended(void **state)
     packet(&m, 0, 10);
     claim(&m, 100, 0);
     rows(&m, 33);
-    put(&m, 7, 1); /* some of a frame */
+    put(&m, 7, 1); /* part of a frame */
     const wanted all[] = {{0, 10, 0}, {3333333, 33, 10}};
     check_plain(&m, all, 2);
     check_said(own_path("x.ns5"), "a packet states 0 frames, but data follow: 33 frames");
 }
 
-/* Any byte of a small file turned over: read or refused by one line, within its own buffer. */
+/* Any byte of a small file changed: read or refused by one line, within its own buffer. */
 static void flipped(void **state)
 {
     (void)state;

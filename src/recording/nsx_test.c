@@ -52,7 +52,7 @@ static void specs(void **state)
     }
 }
 
-/* Channels are picked from rows, and from packets of one frame. */
+/* Channels selected from rows, and from packets of one frame. */
 static void picks(void **state)
 {
     (void)state;
@@ -120,7 +120,8 @@ static void wrong_and_refused(void **state)
     }
 }
 
-/* Files beside the recording say what they are; options that do not suit are refused. */
+/* For files that accompany a recording the error says what they are; options that do not apply
+ * are refused. */
 static void kin(void **state)
 {
     (void)state;
@@ -169,7 +170,7 @@ static void odd_and_read(void **state)
     assert_string_equal(info->spec.units[0], "");
     assert_string_equal(info->spec.units[1], "\xc2\xb5V");
     source->ops->close(source);
-    /* Headers of a kind that is not known yet stand behind those of the channels. */
+    /* Headers of an unknown kind follow those of the channels. */
     begin(&m, 23, 1, 30000);
     put(&m, 0, 99);
     poke(10, m.bytes, 4);

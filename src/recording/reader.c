@@ -327,13 +327,13 @@ static weir_err fill(weir_source *source, void *rows, size_t capacity, weir_mess
             size_t got = 0;
             weir_err err =
                 read_some(reader, (unsigned char *)rows + message.frames * frame_bytes, want, &got);
-            /* What is whole goes out first; the next call meets the error again. */
+            /* Complete frames are delivered first; the next call returns the error again. */
             if (err != WEIR_OK && message.frames == 0) {
                 return err;
             }
             message.frames += got;
             if (err != WEIR_OK || reader->input.pipe) {
-                break; /* a live pipe is not held back until a tile is full */
+                break; /* a live pipe does not wait until a tile is full */
             }
         }
     }
@@ -341,8 +341,9 @@ static weir_err fill(weir_source *source, void *rows, size_t capacity, weir_mess
     return WEIR_OK;
 }
 
-/* Times are nanoseconds in 64 bits: 292 years to either side. A segment's start may be anywhere, as a damaged
- * stamp says it, and stays at that end; its frames cannot be further apart than that. */
+/* Times are nanoseconds in 64 bits: 292 years in either direction. A segment's start may be any
+ * time, from a damaged timestamp, and stays at that limit; its frames cannot be further apart
+ * than that. */
 static weir_err check_time(const weiri_reader *reader, const weir_message *message)
 {
     double last = (double)message->first_index + (double)message->frames;
@@ -355,7 +356,7 @@ static weir_err check_time(const weiri_reader *reader, const weir_message *messa
                             reader->path, last, end_s / 31557600.0, reader->info.spec.rate_hz);
 }
 
-/* S6: a value that is too large for its dtype is inf, also for a caller whose arithmetic traps. */
+/* S6: a value too large for its dtype becomes inf, also for a caller whose arithmetic traps. */
 static weir_err source_read(weir_source *source, void *rows, size_t capacity, weir_message *ret)
 {
     fenv_t callers;
@@ -378,7 +379,7 @@ static void source_close(weir_source *source)
     }
     weir_cache_uncharge(reader->arena.cache, reader->charged_bytes);
     weiri_input_close(&reader->input);
-    weiri_arena arena = reader->arena; /* the reader lies in it */
+    weiri_arena arena = reader->arena; /* the reader is stored in it */
     weiri_arena_fini(&arena);
 }
 
@@ -389,8 +390,8 @@ static void source_idle(weir_source *source, weir_err (*call)(void *user), void 
     reader->input.idle_user = user;
 }
 
-/* What is read of a file: size, time of its last change, first bytes; where there are gaps; and with which
- * options. Its name may change. */
+/* What identifies the recording: size, time of last change, first bytes, gaps, and the options
+ * with which it is read. Its name may change. */
 static weir_err source_identity(weir_source *source, char *text, size_t size)
 {
     weiri_reader *reader = (weiri_reader *)source;
@@ -426,7 +427,8 @@ static weir_err source_identity(weir_source *source, char *text, size_t size)
     return err;
 }
 
-/* Frames of the segment that was begun, the `number`-th that has any; WEIR_FRAMES_UNKNOWN: only reading it tells. */
+/* Frames of the segment that has begun, the `number`-th that has any; WEIR_FRAMES_UNKNOWN: known
+ * only after reading it. */
 static uint64_t segment_length(const weiri_reader *reader, uint64_t number)
 {
     if (number < reader->info.segment_count) {
@@ -435,7 +437,7 @@ static uint64_t segment_length(const weiri_reader *reader, uint64_t number)
     return reader->current.frames == WEIR_FRAMES_UNKNOWN ? WEIR_FRAMES_UNKNOWN : reader->left;
 }
 
-/* Within a segment every format can go forward: reading from --start does so too. */
+/* Within a segment every format can move forward: reading from --start does so too. */
 static weir_err source_seek(weir_source *source, uint64_t frames, uint64_t *ret_frames)
 {
     weiri_reader *reader = (weiri_reader *)source;

@@ -12,7 +12,7 @@
 
 /* ---- integers of 64 bits ----------------------------------------------------------------------- */
 
-/* An f64 holds every whole number up to 2^53, of which this tells where they go beyond. */
+/* An f64 can hold every integer up to 2^53; this reports larger ones. */
 static void tell_rounded(weiri_reader *reader, uint64_t index, const void *rows, size_t frames)
 {
     weiri_coding coding = reader->stored.coding;
@@ -47,7 +47,7 @@ const weiri_scale *weiri_reader_scale(const weiri_reader *reader, uint64_t chann
 static const weiri_scale *scale_of(const weiri_reader *reader, uint64_t channel)
 {
     const weiri_scale *scale = weiri_reader_scale(reader, channel);
-    /* Counts asked for: their dtype is the stored one. */
+    /* If counts are requested their dtype is the stored one. */
     weir_dtype dtype = reader->info.spec.dtype;
     return dtype == WEIR_F32 || dtype == WEIR_F64 ? scale : NULL;
 }
@@ -63,7 +63,7 @@ static bool scaled(const weiri_reader *reader)
     return false;
 }
 
-/* Rows that can be read where they are wanted. */
+/* Rows that can be read directly into the tile. */
 static bool direct(const weiri_reader *reader)
 {
     return reader->picks == NULL && weiri_stored_is(reader->stored, reader->info.spec.dtype) &&
@@ -108,7 +108,7 @@ void weiri_rows_convert(const weiri_reader *reader,
     for (size_t first = 0; first < frames; first += BATCH_FRAMES) {
         size_t count = frames - first < BATCH_FRAMES ? frames - first : BATCH_FRAMES;
         for (size_t i = 0; i < columns; i++) {
-            /* Only one value a channel can be picked from (select.c). */
+            /* Channels can only be selected if they have one value each (select.c). */
             uint64_t channel = reader->picks ? reader->picks[i] : i / reader->inner;
             uint64_t column = reader->picks ? reader->picks[i] : i;
             run.from = from + first * frame_bytes + (size_t)column * width;

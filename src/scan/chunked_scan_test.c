@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * chunked_scan_test.c: exact lengths and sizes of launches, padding in the last alone, state at the last valid
- * sample, bad sizes; EWMA and second-order sections bit-equal to the direct recurrence; and what a cache
- * keeps, against trimming each chunk (SEEDS B6).
+ * chunked_scan_test.c: exact lengths and sizes of launches, padding only in the last, state at the
+ * last valid sample, invalid sizes; EWMA and second-order sections bit-equal to the direct
+ * recurrence; and the memory a cache keeps, compared with trimming each chunk (SEEDS B6).
  */
 #include "scan/chunked_scan.h"
 
@@ -30,8 +30,8 @@ static weiri_chunk_sizes sizes_of(size_t set)
 
 /* ---- lengths, padding, state ---------------------------------------------------------------------- */
 
-/* A running sum, as a launcher without variable lengths does it: over all of the chunk, padding too, with the
- * state picked at the last valid frame. Two columns in, one out. */
+/* A running sum, as a launcher for fixed lengths does it: over the whole chunk, padding
+ * included, with the state read at the last valid frame. Two columns in, one out. */
 typedef struct summing {
     const weiri_chunk_sizes *sizes;
     size_t remaining; /* expected */
@@ -45,7 +45,8 @@ static weir_err sum_up(void *user, const void *in, void *out, size_t size, size_
     const double *rows = in;
     double *sums = out, running = s->sum;
     size_t wanted = s->sizes->sizes[s->sizes->count - 1];
-    for (size_t i = s->sizes->count; i-- > 0;) { /* the smallest that holds all, else the largest */
+    /* the smallest that covers all, else the largest */
+    for (size_t i = s->sizes->count; i-- > 0;) {
         wanted = s->sizes->sizes[i] >= s->remaining ? s->sizes->sizes[i] : wanted;
     }
     assert_int_equal(size, wanted);
@@ -122,7 +123,8 @@ static weir_err refuse(void *user, const void *in, void *out, size_t size, size_
     return (*left)-- > 0 ? WEIR_OK : WEIR_E_INTERRUPTED;
 }
 
-/* A launch that fails, a cache that refuses: said, and nothing is left. */
+/* A launch that fails, a cache that refuses: the error is returned and nothing remains
+ * allocated. */
 static void failures(void **state)
 {
     (void)state;
@@ -169,7 +171,7 @@ static void bad_sizes(void **state)
                  "at most 16");
     assert_ok(weiri_chunk_sizes_read(many, WEIRI_CHUNK_SIZES_MAX, &sizes));
     sizes = sizes_of(3);
-    assert_int_equal(sizes.count, 3); /* rising, each once */
+    assert_int_equal(sizes.count, 3); /* increasing, each once */
     assert_true(sizes.sizes[0] == 16 && sizes.sizes[1] == 64 && sizes.sizes[2] == 256);
 }
 
@@ -218,7 +220,7 @@ static void check_direct(size_t set, bool sections, bool f32, uint64_t *seed)
     weir_cache *cache = new_cache("mlx:metal", UINT64_C(1) << 20, WEIR_NO_LIMIT);
     weiri_recurrence a = make(sections, f32, states[0], started[0], missing[0]);
     weiri_recurrence b = make(sections, f32, states[1], started[1], missing[1]);
-    for (size_t k = 0; k < LENGTHS; k++) { /* one stream: state goes from message to message */
+    for (size_t k = 0; k < LENGTHS; k++) { /* one stream: state continues from message to message */
         size_t values = lengths[k] * COLUMNS, row_bytes = COLUMNS * a.value_bytes;
         for (size_t i = 0; i < values; i++) {
             double value = (double)(testing_random(seed) >> 40) * 0x1p-20 - 4.0;
@@ -256,8 +258,9 @@ static void as_the_direct_recurrence(void **state)
 
 enum { CHANNELS = 64, MESSAGES = 400, SHAPES = 40 };
 
-/* Trimming each chunk, as lean as it can be: whole chunks go where they belong in an output of the message's
- * length; one that was padded has an output of its own, whose valid part is copied there. */
+/* Trimming each chunk, with as little memory as possible: whole chunks go directly into an
+ * output of the message's length; a padded one has an output of its own, whose valid part is
+ * copied there. */
 static weir_buffer *trim_each(const weiri_chunk_sizes *sizes,
                               weiri_recurrence *recurrence,
                               weir_cache *cache,
@@ -302,7 +305,7 @@ static uint64_t kept(const char *policy, bool once)
     weiri_chunk_sizes sizes = sizes_of(SETS - 1);
     weir_cache *cache = new_cache(policy, WEIR_NO_LIMIT, WEIR_NO_LIMIT);
     weir_buffer *inputs[SHAPES];
-    for (size_t i = 0; i < SHAPES; i++) { /* held live: what is measured is not their diversity */
+    for (size_t i = 0; i < SHAPES; i++) { /* kept in use: their variety is not what is measured */
         size_t bytes = 300 * (i + 1) * CHANNELS * sizeof(float);
         assert_ok(weir_cache_take(cache, bytes, &inputs[i]));
         memset(inputs[i]->memory, 0, bytes);
@@ -335,7 +338,8 @@ static void fewer_cached_bytes(void **state)
         uint64_t once = kept(policies[i], true), each = kept(policies[i], false);
         print_message("%s: %.1f MiB kept trimming once, %.1f each\n", policies[i],
                       (double)once / 1048576, (double)each / 1048576);
-        /* Published: 349 of 503 MiB, near-exact reuse; fit serves most of the rest by itself. */
+        /* Published: 349 of 503 MiB with reuse of nearly equal sizes; fit serves most of the
+         * rest by itself. */
         assert_true(once < (i < 2 ? each * 7 / 10 : each));
     }
 }

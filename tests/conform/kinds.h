@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * kinds.h: for tests of every unit by its name: the kinds of stream that a unit may meet, and the settings
- * that its table's examples make.
+ * kinds.h: for tests of every unit: the kinds of input stream, and the settings from the examples
+ * in its table.
  */
 #ifndef WEIR_TEST_KINDS_H
 #define WEIR_TEST_KINDS_H
 
 #include "conform/stream.h"
 
-#define TEST_CHANNELS 37 /* no multiple of any vector's length, and more than a band */
+#define TEST_CHANNELS 37 /* not a multiple of any vector's length, and more than a channel block */
 #define TEST_KINDS    7
 #define TEST_SETTINGS 32
 
@@ -41,7 +41,8 @@ static inline size_t test_kinds(weir_spec *kinds)
     return count;
 }
 
-/* The second input of a unit that joins: the first's magnitude; of complex values, the same ones. */
+/* The second input of a unit that joins: the first one's magnitude; for complex values, the
+ * same. */
 static inline weir_err test_add_second(weir_chain *chain, const weir_spec *spec, int *ret_node)
 {
     const char *unit = weir_dtype_parts(spec->dtype) > 1 ? "as_array" : "abs";
@@ -90,7 +91,7 @@ static inline weir_value test_example(const char *key, const char **at, bool wit
                        : weir_map_of(key, pool + used - count, count);
 }
 
-/* Settings by the examples of the table; those of a required setting are there. */
+/* Settings from the examples of the table, including required settings. */
 static inline size_t test_examples(const weir_unit_info *info, weir_value *settings)
 {
     size_t count = 0;

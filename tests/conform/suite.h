@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * suite.h: all that is asked of a unit, by its name: the promises and what it states. It is tried on each kind of stream
- * of kinds.h and must accept one kind at least. For units_test.c, and for broken_test.c, which shows that a unit that
- * breaks a rule fails.
+ * suite.h: all tests of a unit, by its name: the promises and what it states. It is tested with
+ * each kind of stream in kinds.h and must accept at least one. For units_test.c, and for
+ * broken_test.c, which shows that a unit that breaks a rule fails.
  */
 #ifndef WEIR_TEST_SUITE_H
 #define WEIR_TEST_SUITE_H
@@ -30,7 +30,7 @@ static void check_kind(const fixture *at)
     free(signal.data);
 }
 
-/* Complex values are refused by name, but by units that state to take them. */
+/* Units refuse complex values by name, except those that state that they accept them. */
 static void check_complex(const fixture *at, bool accepted)
 {
     if (weir_dtype_parts(at->spec.dtype) == 1) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * calls.c: calls of the kernels of kernels.def whose instructions are counted, f32 and f64, as units call them;
- * count.c names those that are not here. What comes out is not looked at here: src/kernel's tests do.
+ * calls.c: calls of the kernels of kernels.def whose instructions are counted, f32 and f64, as
+ * units call them; count.c names those that are missing. Results are not checked here but in the
+ * tests of src/kernel.
  */
 #include "tests/counts/calls.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * chains_test.c: random chains: S1 (any cut and tile, the same bits), M6 (held <= plan, parts used),
- * M3 (nothing left), split (the same as two chains), and what a chain refuses.
+ * chains_test.c: random chains: S1 (the same bits for any message boundaries and tile), M6 (held <=
+ * plan, parts used), M3 (nothing left allocated), splits (the same as two chains), and what a chain
+ * refuses.
  */
 #include "caches.h"
 #include "conform/stream.h"
@@ -53,8 +54,9 @@ static weir_chain *new_chain(weir_heap *heap, uint64_t tile)
     return chain;
 }
 
-/* A chain of 1..6 links by a seed; perhaps with a window and what takes its time dimension away. NULL: the
- * links do not suit one another (a cutoff above half of a lowered rate, a bin shorter than a frame). */
+/* A chain of 1..6 links by a seed; perhaps with a window and a unit that removes its time
+ * dimension. NULL: the links do not fit together (a cutoff above the Nyquist frequency of a
+ * reduced rate, a bin shorter than a frame). */
 static weir_chain *random_chain_of(const weir_chain_options *options,
                                    uint64_t seed,
                                    const weir_spec *spec,
@@ -109,10 +111,10 @@ check_plan(weir_chain *chain, const weir_plan *plan, uint64_t seed, bool enough,
     for (size_t i = 0; i < plan->part_count; i++) {
         const weir_plan_part *part = &plan->parts[i];
         sum += part->bytes;
-        /* An edge of a few windows may have met one fewer than come at most. */
+        /* A buffer of a few windows may have contained one fewer than the maximum. */
         uint64_t used = weir_chain_used_bytes(chain, i);
         uint64_t one = part->capacity_frames > 0 ? part->bytes / part->capacity_frames : 0;
-        /* Which threads take a block is chance. */
+        /* Which threads process a block is chance. */
         bool by_chance = plan->threads > 1 && strcmp(part->kind, "scratch") == 0;
         by_chance |= !missing && strcmp(part->kind, "scratch") == 0;
         if (enough && !by_chance && (used + one + TEST_PADDING) * 10 < part->bytes * 8) {
@@ -125,8 +127,9 @@ check_plan(weir_chain *chain, const weir_plan *plan, uint64_t seed, bool enough,
     assert_int_equal(sum, plan->total_bytes);
 }
 
-/* The plan's parts against what the heap was asked for: all but records are what the first push allocates, and
- * records are what is held before it and what the allocation costs beside its bytes (M6). */
+/* Compares the plan's parts with the heap calls: all except records are what the first push
+ * allocates, and records are what is allocated before it and the metadata of the allocation
+ * (M6). */
 static void parts_are_what_the_heap_gave(void **state)
 {
     (void)state;
@@ -214,8 +217,9 @@ static void random_chains(void **state)
     weir_heap_destroy(heap);
 }
 
-/* Neighbours that go through a tile together give what they give one by one, over rows so wide that they are
- * cut into bands and a common reference is taken by its two halves; with samples missing too (S1, S5). */
+/* Neighbours fused on a tile give the same as one by one, with rows so wide that they are
+ * divided into channel blocks and a common reference is computed in two halves; with missing
+ * samples too (S1, S5). */
 static void fused(void **state)
 {
     (void)state;
@@ -238,7 +242,7 @@ static void fused(void **state)
         test_output outputs[2] = {{0}};
         uint64_t own = test_random_next(&random);
         size_t parts[2] = {0};
-        /* a tile of several pieces, and what this machine's cache makes of it */
+        /* a tile of several pieces, and the size for this machine's cache */
         uint64_t tile = i % 5 == 0 ? WEIR_TILE_AUTO : 50 + test_random_below(&random, 300);
         for (int off = 0; off < 2; off++) {
             const weir_plan *plan = NULL;
@@ -296,11 +300,12 @@ static void in_pieces(const int *units, size_t count, uint64_t channels, uint64_
 static void pieces(void **state)
 {
     (void)state;
-    /* Strips of which the second is smaller: what is written past it is past the buffer, for a sanitizer to
-     * see, or in the pool of threads. */
+    /* Scratch buffers of which the second is smaller: writing past it is writing past the
+     * buffer, which a sanitizer detects, also in the pool of threads. */
     static const int thinned[] = {0, 8};
     in_pieces(thinned, 2, 399, 300);
-    /* Room for one bin, which the first piece of a tile may fill: the second must be taken all the same. */
+    /* Space for one bin, which the first piece of a tile may fill: the second must be processed
+     * all the same. */
     static const int binned[] = {14, 0, 10};
     in_pieces(binned, 3, 20, 97);
 }
@@ -321,7 +326,7 @@ static weir_err collect_both(void *user, const weir_message *block)
     return test_collect(&at->outputs[block->output], block);
 }
 
-/* A split gives each branch what a chain of its own would give, in file order. */
+/* Each branch of a split outputs what a chain of its own would, in file order. */
 static void split_by(uint64_t tile)
 {
     weir_spec spec = weir_spec_make(WEIR_F32, 30000.0, CHANNELS, NULL, NULL);
@@ -366,7 +371,7 @@ static void split_by(uint64_t tile)
     free(signal.data);
 }
 
-/* An empty chain lets the stream through. */
+/* An empty chain passes the stream through. */
 static void empty_chain(void **state)
 {
     (void)state;
@@ -420,7 +425,7 @@ static void refusals(void **state)
     assert_non_null(strstr(weir_err_detail(), "cutoff"));
     weir_chain_destroy(chain);
 
-    /* Mixed units where channels are coupled. */
+    /* Mixed physical units where channels are coupled. */
     const char *units[CHANNELS];
     for (int i = 0; i < CHANNELS; i++) {
         units[i] = i == 7 ? "mV" : "uV";
@@ -432,7 +437,7 @@ static void refusals(void **state)
     assert_non_null(strstr(weir_err_detail(), "mV"));
     spec.units = NULL;
 
-    /* A sink's error is returned by the push; the chain can go on with a new segment. */
+    /* A sink's error is returned by the push; the chain can continue with a new segment. */
     test_ok(weir_chain_plan(chain, &spec, &plan));
     assert_int_equal(weir_chain_push(chain, &message, refuse, NULL), WEIR_E_IO);
     test_ok(weir_chain_push(chain, &message, NULL, NULL));
@@ -451,7 +456,7 @@ static void refusals(void **state)
     free(signal.data);
 }
 
-/* A whole life of a chain on that heap. */
+/* The whole life of a chain on that heap. */
 static weir_err live(weir_heap *heap, const weir_message *message)
 {
     weir_chain_options options = weir_chain_options_default();
@@ -473,7 +478,8 @@ static weir_err live(weir_heap *heap, const weir_message *message)
     return err;
 }
 
-/* M3: the n-th heap call fails, once or for ever, for every n until the case passes untouched. */
+/* M3: the n-th heap call fails, once or permanently, for every n until the case passes without a
+ * failure. */
 static void faults(void **state)
 {
     (void)state;

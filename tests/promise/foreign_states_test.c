@@ -41,7 +41,8 @@ static weir_chain *make_foreign(const foreign *f, const weir_spec *spec)
     return chain;
 }
 
-/* A state fits the chain that it was saved of, in another object; no chain that would compute something else. */
+/* A state fits the chain from which it was saved, in another object, but no chain that would
+ * compute something else. */
 static void foreign_states(void **state)
 {
     (void)state;
@@ -86,7 +87,7 @@ static void foreign_states(void **state)
             assert_true(i == k || strstr(weir_err_detail(), "chain") != NULL);
             weir_chain_destroy(other);
         }
-        /* Inputs that differ in one thing. */
+        /* Inputs that differ in one property. */
         weir_spec others[4] = {spec, spec, spec, spec};
         static const char *const labels[] = {"a", "b", "c", "d"};
         others[0].dims[1].size = 5;

@@ -17,8 +17,8 @@ typedef struct node {
     int settings;
     int parents[WEIRI_INPUTS_MAX];
     int inputs;
-    /* What is known of its output, so that joins mostly suit. */
-    uint64_t over, under; /* frames a frame of the input, reduced */
+    /* Properties of its output, so that most joins are possible. */
+    uint64_t over, under; /* output frames per input frame, reduced */
     uint64_t channels;    /* 0: no such dimension */
     uint64_t window;      /* of an inner dimension "time"; 0: none */
     bool integer;
@@ -63,7 +63,7 @@ static inline uint64_t divisor(uint64_t a, uint64_t b)
     return b == 0 ? a : divisor(b, a % b);
 }
 
-/* A node behind another, whose output is like that one's. */
+/* A node after another, with the same properties of its output. */
 static inline node *follow(graph *g, int parent, const char *unit)
 {
     node *n = &g->nodes[g->count++];
@@ -180,8 +180,8 @@ static inline int add_plains(graph *g, int parent, uint64_t most)
     return parent;
 }
 
-/* `under` input frames to `over` output frames: the ways there are to do it differ in lag. Windows name the stream's
- * dimension, so what is joined goes through windows in all branches or in none. */
+/* `under` input frames to `over` output frames: the possible ways differ in lag. Windows rename
+ * the stream's dimension, so all branches of a join use windows or none does. */
 static inline int add_ratio(graph *g, int parent, uint64_t over, uint64_t under, bool windows)
 {
     node *n;
@@ -249,8 +249,8 @@ static inline int join(graph *g, const int *parents, int inputs)
     return g->count - 1;
 }
 
-/* Splits a node into branches of equal rate and joins them. Branches are written down in turns, so that their
- * nodes' numbers interleave. */
+/* Splits a node into branches of equal rate and joins them. Branches are added alternately, so
+ * that their nodes' numbers interleave. */
 static inline int add_diamond(graph *g, int parent, int depth)
 {
     static const uint64_t ratios[][2] = {{1, 1}, {1, 1}, {1, 1}, {1, 2}, {1, 3},
@@ -278,7 +278,7 @@ static inline int add_diamond(graph *g, int parent, int depth)
     return join(g, ends, inputs);
 }
 
-/* A reference of one value a frame for all channels. */
+/* A reference of one value per frame for all channels. */
 static inline int add_reference(graph *g, int parent)
 {
     int side = add_plains(g, parent, 2);
@@ -327,7 +327,7 @@ static inline void need(graph *g, int at)
     }
 }
 
-/* Leaves out what no output needs. */
+/* Removes nodes that no output needs. */
 static inline void prune(graph *g)
 {
     int numbers[MOST_NODES], kept = 0;

@@ -15,7 +15,7 @@
 typedef struct way {
     uint64_t tile, threads;
     bool fuse;
-    size_t cut; /* messages of 0 to so many frames; 0 = whole segments */
+    size_t cut; /* messages of 0 to this many frames; 0 = whole segments */
 } way;
 
 static inline weir_chain *build(const graph *g, const way *w, weir_heap *heap)
@@ -46,7 +46,7 @@ static inline weir_chain *build(const graph *g, const way *w, weir_heap *heap)
     return chain;
 }
 
-/* NULL: the units do not suit one another. */
+/* NULL: the units do not fit together. */
 static inline weir_chain *plan(const graph *g, const way *w, weir_heap *heap, weir_source *source)
 {
     weir_chain *chain = build(g, w, heap);
@@ -66,7 +66,7 @@ static inline weir_chain *plan(const graph *g, const way *w, weir_heap *heap, we
 typedef struct outputs {
     test_output each[MOST_OUTPUTS];
     uint64_t of_segment[MOST_OUTPUTS][MOST_SEGMENTS]; /* frames */
-    test_random *refuses; /* refuses blocks now and then; NULL = never */
+    test_random *refuses; /* refuses blocks from time to time; NULL = never */
     struct {
         bool is;
         int output;
@@ -142,7 +142,7 @@ typedef struct drive {
     int saves;
 } drive;
 
-/* Nothing is left behind but what waits for another branch. */
+/* Nothing is left waiting except frames that wait for another branch. */
 static inline void check_rest(const drive *d)
 {
     const weiri_running *running = d->chain->running;
@@ -169,7 +169,7 @@ static inline void check_due(const drive *d, size_t segment, size_t frames)
     }
 }
 
-/* At a segment's end what looks ahead gives all that its counts allow. */
+/* At a segment's end look-ahead units output all that their counts allow. */
 static inline void check_ended(const drive *d, size_t segment)
 {
     const weiri_plan *of = d->chain->plan;
@@ -203,7 +203,7 @@ static inline weir_message message_of(const drive *d, size_t segment, size_t at,
     };
 }
 
-/* Pushes frames of a segment, again and again while blocks are refused or rows are full. */
+/* Pushes frames of a segment, repeatedly while blocks are refused or rows are full. */
 static inline void push_some(drive *d, size_t segment, size_t at, size_t before, size_t frames)
 {
     size_t bytes = (size_t)weir_spec_frame_bytes(&d->signal->spec);
@@ -256,7 +256,7 @@ static inline way random_way(test_random *random)
                  .cut = cuts[test_random_below(random, 6)]};
 }
 
-/* Into another chain, of other tiles, threads, fusing; which may have run before. */
+/* Into another chain, with other tiles, threads and fusing, which may have run before. */
 static inline void save_and_restore(drive *d)
 {
     size_t size = (size_t)weir_chain_state_bytes(d->chain);
@@ -295,7 +295,7 @@ static inline void save_and_restore(drive *d)
     d->saves++;
 }
 
-/* What is refused changes nothing. */
+/* A refused setting changes nothing. */
 static inline void refuse_settings(drive *d)
 {
     static const weir_value wrong[] = {{.key = "no_such", .type = WEIR_VALUE_NUMBER, .number = 1},

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * graphs_test.c: random graphs of units with splits and joins. S1: the same bits for any message boundaries, tile,
- * threads, fusing, and however the output is taken; counts as weir_chain_due says; refused blocks offered again.
- * S10: the same from a saved state. M2, M3: inside the plan, without a heap call. WEIR_GRAPHS=N makes N graphs,
- * WEIR_SEED repeats a run, WEIR_GRAPH=SEED one graph.
+ * graphs_test.c: random graphs of units with splits and joins. S1: the same bits for any message
+ * boundaries, tile, threads, fusing, and any way to receive the output; counts as weir_chain_due
+ * states; refused blocks offered again. S10: the same from a saved state. M2, M3: within the plan,
+ * without a heap call. WEIR_GRAPHS=N makes N graphs, WEIR_SEED repeats a run, WEIR_GRAPH=SEED one
+ * graph.
  */
 #include <signal.h>
 #include <unistd.h>
@@ -12,7 +13,7 @@
 #include "units_of_test.h"
 
 #define GRAPHS  320
-#define STUCK_S 60 /* a graph takes some 10 ms */
+#define STUCK_S 60 /* a graph takes about 10 ms */
 
 /* ---- pulling ------------------------------------------------------------------------------------- */
 
@@ -103,7 +104,7 @@ check_blobs(const graph *g, const test_signal *signal, const outputs *whole, uin
         memcpy(copy, blob, size);
         copy[at] ^= (unsigned char)(1u << test_random_below(&random, 8));
         weir_err err = weir_chain_restore(chain, copy, size);
-        /* What follows the end of a text in the head means nothing. */
+        /* Bytes after the end of a text in the head have no meaning. */
         assert_true(err == WEIR_E_USAGE || (err == WEIR_OK && at < 96));
         assert_int_equal(weir_chain_restore(chain, blob, (size_t)test_random_below(&random, size)),
                          WEIR_E_USAGE);
@@ -118,11 +119,11 @@ check_blobs(const graph *g, const test_signal *signal, const outputs *whole, uin
         assert_non_null(strstr(weir_err_detail(), "input"));
         weir_chain_destroy(wider);
     }
-    /* After all of that, as before the first frame. */
+    /* After all of that, a run from the first frame. */
     if (g->event_count == 0 && g->segment_count == 1) {
         outputs out = {.refuses = NULL};
         weir_chain_reset(chain);
-        chain->running->segments = 0; /* counted on over a reset */
+        chain->running->segments = 0; /* continues to count after a reset */
         message.frames = signal->frames;
         test_ok(weir_chain_push(chain, &message, collect, &out));
         test_ok(weir_chain_finish(chain, collect, &out));
@@ -140,7 +141,7 @@ typedef struct tally {
     int graphs, joins, several, pulled, refusals, saves, events, damaged, refused_by_plan;
 } tally;
 
-static const graph *at_work; /* printed where a test fails */
+static const graph *at_work; /* printed if a test fails */
 
 static void one_graph(const graph *g, weir_heap *heap, tally *count)
 {
@@ -202,7 +203,7 @@ static void one_graph(const graph *g, weir_heap *heap, tally *count)
     at_work = NULL;
 }
 
-/* A chain that never comes to an end. */
+/* For a chain that does not terminate. */
 static void print_stuck(int signal)
 {
     (void)signal;
