@@ -138,8 +138,11 @@ const char *unit_flags_text(const weir_unit_info *unit, char *text, size_t size)
 void unit_put_example(const weir_unit_info *unit, FILE *file, const char *indent)
 {
     bool joins = (unit->flags & WEIR_UNIT_JOINS) != 0, more = joins;
-    if (unit->before != NULL)
-        fprintf(file, "%s%s\n", indent, unit->before);
+    for (const char *line = unit->before; line != NULL && *line != '\0';) {
+        size_t length = strcspn(line, "\n");
+        fprintf(file, "%s%.*s\n", indent, (int)length, line);
+        line += length + (line[length] == '\n');
+    }
     if (joins)
         fprintf(file, "%s- split: {a: [], b: [abs]}\n", indent);
     fprintf(file, "%s- %s: {%s", indent, unit->name, joins ? "inputs: [a, b]" : "");

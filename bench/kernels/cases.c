@@ -131,13 +131,18 @@ static void reference_shift(bench_tile *tile)
 
 static void reference_median(bench_tile *tile)
 {
-    for (size_t i = 0; i < tile->frames; i++) {
+    const weiri_kernels *kernels = weiri_kernels_get();
+    weiri_shift shifts[16];
+    for (size_t i = 0; i < tile->frames; i += 16) {
         const float *in = tile->in32 + i * tile->channels;
         float *out = (float *)tile->out + i * tile->channels;
-        float median = weiri_kernels_get()->median_f32(in, tile->channels, tile->scratch);
-        for (size_t c = 0; c < tile->channels; c++) {
-            out[c] = in[c] - median;
+        size_t rows = tile->frames - i < 16 ? tile->frames - i : 16;
+        kernels->medians_f32(in, tile->channels, rows, NULL, tile->channels, false, tile->scratch,
+                             shifts);
+        for (size_t row = 0; row < rows; row++) {
+            shifts[row].clean = true;
         }
+        kernels->shift_f32(in, tile->channels, out, rows, tile->channels, shifts);
     }
 }
 
@@ -165,6 +170,24 @@ VALUES(power, squares32, 1.7)
 VALUES(scale, in32, 3.0)
 VALUES(clip, in32, -1.0f, 1.0f)
 VALUES(log, squares32, 1.0, -INFINITY)
+VALUES(anscombe, squares32)
+VALUES(inverse_anscombe, squares32)
+VALUES(expit, in32)
+VALUES(logit, squares32)
+VALUES(log_expit, in32)
+
+static void each_digit(bench_tile *tile)
+{
+    static const weiri_levels levels = {-3.0, 3.0, 6.0, 65535.0, -32768.0};
+    (void)weiri_kernels_get()->levels_i16_f32(tile->in32, tile->out, values(tile), &levels);
+}
+
+static void differences(bench_tile *tile)
+{
+    size_t channels = tile->channels;
+    weiri_kernels_get()->subtract_f32(tile->in32 + channels, tile->in32, tile->out,
+                                      values(tile) - channels, 1.0);
+}
 
 /* ---- over frames -------------------------------------------------------------------------------- */
 
@@ -223,6 +246,17 @@ const bench_case bench_cases[] = {
      "a polynomial of degree 8 and 2 to join the exponent (as Cephes' logf), over the base"},
     {"scale", "f32", each_scale, 0, 1, 4, 4, 4, 0, "a product"},
     {"clip", "f32", each_clip, 0, 2, 4, 4, 4, 0, "two comparisons"},
+    {"diff", "f32", differences, 0, 1, 4, 4, 4, 0, "a difference"},
+    {"anscombe", "f32", each_anscombe, 0, 3, 4, 4, 4, 0, "a sum, a root as if a product, doubled"},
+    {"inverse_anscombe", "f32", each_inverse_anscombe, 3, 4, 4, 4, 4, 0,
+     "1 / x as if a product, a polynomial of degree 3 of it, and x^2 / 4"},
+    {"activation, expit", "f32", each_expit, 9, 2, 4, 4, 4, 0,
+     "exp of f32: a polynomial of degree 8; a sum, a quotient as if a product"},
+    {"activation, logit", "f32", each_logit, 9, 3, 4, 4, 4, 0,
+     "log of f32: a polynomial of degree 8; a difference, a quotient as if a product"},
+    {"activation, log_expit", "f32", each_log_expit, 18, 3, 4, 4, 4, 0, "exp and log of f32"},
+    {"digitize, 16 bits", "f32", each_digit, 2, 5, 4, 4, 2, 0,
+     "two comparisons to clip, less the least, a product and a sum, rounded"},
     {"ewma", "f32", ewma, 2, 2, 8, 4, 4, 0,
      "W = b W + a; a / W as if it were a product; d = x - m; m = m + a d"},
     {"adaptive_standard_scaler", "f32", standardize, 3, 8, 8, 4, 4, 0,
@@ -269,7 +303,7 @@ bool bench_tile_init(bench_tile *tile, size_t channels, size_t frames)
     tile->squares64 = get(count * sizeof(double), &ok);
     tile->out_memory = get(count * sizeof(double) + APART, &ok);
     tile->state = get((channels + WEIRI_BLOCK) * STATE_WORDS * sizeof(double), &ok);
-    tile->scratch = get((channels + frames * WEIRI_BLOCK) * sizeof(double), &ok);
+    tile->scratch = get((channels * 8 + frames * WEIRI_BLOCK) * sizeof(double), &ok);
     tile->started = get(channels + WEIRI_BLOCK, &ok);
     tile->missing = get(channels * sizeof(uint64_t), &ok);
     tile->out = ok ? (unsigned char *)tile->out_memory + APART : NULL;
@@ -281,7 +315,7 @@ bool bench_tile_init(bench_tile *tile, size_t channels, size_t frames)
         tile->squares64[i] = value * value + 1e-6;
     }
     if (ok) {
-        memset(tile->scratch, 0, (channels + frames * WEIRI_BLOCK) * sizeof(double));
+        memset(tile->scratch, 0, (channels * 8 + frames * WEIRI_BLOCK) * sizeof(double));
     }
     for (size_t i = 0; ok && i < channels; i++) {
         tile->started[i] = 1;

@@ -10,7 +10,7 @@
 
 #include "kernel/kernel.h"
 
-#define WEIRI_ORDER_MAX WEIRI_SOS_MAX /* a band filter of order n has n sections */
+#define WEIRI_ORDER_MAX 12 /* a band filter of order n has n sections */
 
 typedef enum weiri_band {
     WEIRI_LOWPASS,
@@ -33,6 +33,10 @@ typedef struct weiri_zpk {
 
 /* Analogue low-pass with its edge at 1 rad/s. order 1..WEIRI_ORDER_MAX. */
 weiri_zpk weiri_butterworth_prototype(int order);
+/* Type 1: ripples by ripple_db in the pass band, which ends at 1 rad/s. Type 2: ripples up to -ripple_db in the stop
+ * band, which begins at 1 rad/s. ripple_db > 0. */
+weiri_zpk weiri_chebyshev1_prototype(int order, double ripple_db);
+weiri_zpk weiri_chebyshev2_prototype(int order, double ripple_db);
 
 /* An analogue prototype -> a digital filter's sections. Edges in fractions of the rate, 0 < low <
  * high < 0.5; low alone matters for a high-pass, high alone for a low-pass. */
@@ -42,8 +46,8 @@ void weiri_design_sections(const weiri_zpk *prototype,
                            double high,
                            weiri_sos_params *ret_sections);
 
-/* How far the sections' response, at the edges and the far ends of what passes, is from the prototype's, relative
- * to it, as rounding to float64 has left them (S8): below 1e-7 for edges between 1e-4 and 0.4999 of the rate,
+/* How far the sections' response, at the edges and the far ends (of a band-pass: the middle) of what passes, is from
+ * the prototype's, relative to it, as rounding to float64 has left them (S8): below 1e-7 for edges between 1e-4 and 0.4999 of the rate,
  * more where poles are so near 1 or -1 that their distance rounds. INFINITY: a section is not stable. */
 double weiri_design_error(const weiri_zpk *prototype,
                           weiri_band band,

@@ -11,15 +11,7 @@
 
 #include <cmocka.h>
 
-static double complex response(const weiri_sos_params *filter, double frequency)
-{
-    double complex z1 = cexp(-2.0 * M_PI * frequency * I), h = filter->gain;
-    for (size_t i = 0; i < filter->sections; i++) {
-        const double *c = filter->coefs[i];
-        h *= (1.0 + z1 * (c[0] + z1 * c[1])) / (1.0 - z1 * (c[2] + z1 * c[3]));
-    }
-    return h;
-}
+#include "dsp/sos_plain.h"
 
 /* W of a frequency in a band; tan is the warping of the bilinear transform. */
 static double warped(weiri_band band, double low, double high, double frequency)
@@ -56,7 +48,7 @@ static void the_formula_holds(void **state)
                 for (double f = low / 4.0; f < 0.5; f = f * 1.37 + 1e-4) {
                     double w = warped((weiri_band)band, low, high, f);
                     double expected = 1.0 / sqrt(1.0 + pow(w, 2.0 * order));
-                    double found = cabs(response(&filter, f));
+                    double found = cabs(sos_plain_response(&filter, f));
                     if (fabs(found - expected) > 1e-7 * expected + 1e-13) {
                         fail_msg("order %d band %d edges %g %g at %g: %.17g, not %.17g", order,
                                  band, low, high, f, found, expected);
@@ -67,7 +59,54 @@ static void the_formula_holds(void **state)
     }
 }
 
-/* Every pole inside the unit circle: |a2| < 1 and |a1| < 1 + a2. */
+/* T(order, w), outside the ripples too. */
+static double chebyshev(int order, double w)
+{
+    double cosine = w < 0.0 && order % 2 == 1 ? -1.0 : 1.0;
+    w = fabs(w);
+    return cosine * (w <= 1.0 ? cos(order * acos(w)) : cosh(order * acosh(w)));
+}
+
+/* |H|^2 = 1 / (1 + e^2 T(W)^2), and 1 / (1 + 1 / (d^2 T(1 / W)^2)). */
+static void chebyshevs_formulas_hold(void **state)
+{
+    (void)state;
+    static const double ripples[2][3] = {{0.01, 1.0, 3.0}, {20.0, 60.0, 100.0}};
+    for (int i = 0; i < 2 * WEIRI_ORDER_MAX * 4 * 6 * 3; i++) {
+        int type = i % 2, order = i / 2 % WEIRI_ORDER_MAX + 1;
+        int band = i / 2 / WEIRI_ORDER_MAX % 4, edge = i / 2 / WEIRI_ORDER_MAX / 4 % 6;
+        double db = ripples[type][i / 2 / WEIRI_ORDER_MAX / 4 / 6];
+        double low = edges[edge][0], high = edges[edge][1], e2 = expm1(db * M_LN10 / 10.0);
+        weiri_zpk prototype = type == 0 ? weiri_chebyshev1_prototype(order, db)
+                                        : weiri_chebyshev2_prototype(order, db);
+        weiri_sos_params filter;
+        weiri_design_sections(&prototype, (weiri_band)band, low, high, &filter);
+        double error = weiri_design_error(&prototype, (weiri_band)band, low, high, &filter);
+        if (!(error <
+              1e-5)) { /* up to 12 poles, all of them nearer to the circle than Butterworth's */
+            fail_msg("type %d order %d band %d edges %g %g: off by %g", type + 1, order, band, low,
+                     high, error);
+        }
+        for (double f = low / 4.0; f < 0.5; f = f * 1.37 + 1e-4) {
+            double w = warped((weiri_band)band, low, high, f);
+            double t = chebyshev(order, type == 0 ? w : 1.0 / w);
+            double expected = 1.0 / sqrt(1.0 + (type == 0 ? e2 * t * t : e2 / (t * t)));
+            double found = cabs(sos_plain_response(&filter, f));
+            if (fabs(found - expected) > 1e-5 * expected + 1e-12) {
+                fail_msg("type %d order %d band %d edges %g %g at %g: %.17g, not %.17g", type + 1,
+                         order, band, low, high, f, found, expected);
+            }
+        }
+    }
+}
+
+/* Every pole inside the unit circle: |a2| < 1 and |a1| < 1 + a2; of z - 1 the same conditions. */
+static bool is_stable(int kind, double a1, double a2)
+{
+    return kind == WEIRI_SOS_DELTA ? a2 > 0.0 && a1 > a2 && 4.0 - 2.0 * a1 + a2 > 0.0
+                                   : fabs(a2) < 1.0 && fabs(a1) < 1.0 + a2;
+}
+
 static void every_section_is_stable(void **state)
 {
     (void)state;
@@ -79,9 +118,7 @@ static void every_section_is_stable(void **state)
                 weiri_design_sections(&prototype, (weiri_band)band, edges[i][0], edges[i][1],
                                       &filter);
                 for (size_t s = 0; s < filter.sections; s++) {
-                    double a1 = -filter.coefs[s][2], a2 = -filter.coefs[s][3];
-                    assert_true(fabs(a2) < 1.0);
-                    assert_true(fabs(a1) < 1.0 + a2);
+                    assert_true(is_stable(filter.kind, -filter.coefs[s][2], -filter.coefs[s][3]));
                 }
             }
         }
@@ -98,13 +135,15 @@ static void errors_are_measured(void **state)
             double low = edges[i][0], high = edges[i][1];
             weiri_sos_params filter;
             weiri_design_sections(&prototype, (weiri_band)band, low, high, &filter);
-            filter.coefs[0][2] += 0.5 * fmin(1.0 - filter.coefs[0][2] - filter.coefs[0][3],
-                                             1.0 + filter.coefs[0][2] - filter.coefs[0][3]);
+            double *c = filter.coefs[0];
+            c[2] += filter.kind == WEIRI_SOS_DELTA
+                        ? 0.5 * c[2]
+                        : 0.5 * fmin(1.0 - c[2] - c[3], 1.0 + c[2] - c[3]);
             double error = weiri_design_error(&prototype, (weiri_band)band, low, high, &filter);
             if (!(error > 0.01)) {
                 fail_msg("band %d edges %g %g: %g", band, low, high, error);
             }
-            filter.coefs[0][3] = -1.0;
+            c[3] = filter.kind == WEIRI_SOS_DELTA ? 0.0 : -1.0;
             assert_true(
                 isinf(weiri_design_error(&prototype, (weiri_band)band, low, high, &filter)));
         }
@@ -132,9 +171,8 @@ static void forms_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_formula_holds),
-        cmocka_unit_test(every_section_is_stable),
-        cmocka_unit_test(errors_are_measured),
+        cmocka_unit_test(the_formula_holds),       cmocka_unit_test(chebyshevs_formulas_hold),
+        cmocka_unit_test(every_section_is_stable), cmocka_unit_test(errors_are_measured),
         cmocka_unit_test(forms_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,9 +18,15 @@ void weiri_sos_steady_state(const weiri_sos_params *sections, double *ret_state)
     for (size_t i = 0; i < sections->sections; i++) {
         const double *c = sections->coefs[i];
         x *= i == sections->sections - 1 ? sections->gain : 1.0;
-        double y = x * ((1.0 + c[0]) + c[1]) / ((1.0 - c[2]) - c[3]);
+        double y;
+        if (sections->kind == WEIRI_SOS_DELTA) {
+            y = x * c[1] / -c[3];
+            ret_state[2 * i + 1] = -(c[0] * x + c[2] * y);
+        } else {
+            y = x * ((1.0 + c[0]) + c[1]) / ((1.0 - c[2]) - c[3]);
+            ret_state[2 * i + 1] = c[1] * x + c[3] * y;
+        }
         ret_state[2 * i] = y - x;
-        ret_state[2 * i + 1] = c[1] * x + c[3] * y;
         x = y;
     }
 }
@@ -30,9 +36,16 @@ void weiri_sos_steady_state(const weiri_sos_params *sections, double *ret_state)
 /* h[j] = sum of weight x pole^j for j >= 1, over poles other than 0 (partial fractions). */
 typedef struct modes {
     size_t count;
-    double complex pole[2 * WEIRI_SOS_MAX];
-    double weight[2 * WEIRI_SOS_MAX]; /* magnitudes */
+    double complex apart[2 * WEIRI_SOS_MAX]; /* 1 - pole: exact where the pole is near 1 */
+    double weight[2 * WEIRI_SOS_MAX];        /* magnitudes */
 } modes;
+
+/* 1 - |pole| */
+static double decay(double complex apart)
+{
+    double real = creal(apart), imag = cimag(apart);
+    return (2.0 * real - real * real - imag * imag) / (1.0 + cabs(1.0 - apart));
+}
 
 /* Equal poles have no such sum: they are moved apart by a part of their distance to the circle. That makes
  * the bound larger, not wrong by much: it decides how far to compute. */
@@ -40,39 +53,57 @@ static void separate(modes *m)
 {
     for (size_t i = 0; i < m->count; i++) {
         for (size_t k = 0; k < i; k++) {
-            double apart = 1e-4 * (1.0 - cabs(m->pole[i]));
-            if (cabs(m->pole[i] - m->pole[k]) < apart) {
-                m->pole[i] *= 1.0 + 2.0 * apart / cabs(m->pole[i]);
+            double least = 1e-4 * decay(m->apart[i]);
+            if (cabs(m->apart[i] - m->apart[k]) < least) {
+                double complex pole = 1.0 - m->apart[i];
+                m->apart[i] -= 2.0 * least * pole / cabs(pole);
             }
         }
     }
 }
 
+/* The roots of x^2 - 2 half x + product, the larger one first. */
+static void solve(double half, double product, double complex ret_roots[2])
+{
+    double complex root = csqrt(half * half - product);
+    ret_roots[0] = creal(half * conj(root)) >= 0.0 ? half + root : half - root;
+    ret_roots[1] = ret_roots[0] == 0.0 ? 0.0 : product / ret_roots[0];
+}
+
+/* 1 + b1 / p + b2 / p^2 */
+static double complex numerator(int kind, const double *c, double complex apart)
+{
+    double complex p = 1.0 - apart;
+    return kind == WEIRI_SOS_DELTA ? (c[1] + apart * (apart - c[0])) / (p * p)
+                                   : 1.0 + (c[0] + c[1] / p) / p;
+}
+
 static bool find_modes(const weiri_sos_params *sections, modes *ret_modes)
 {
+    bool delta = sections->kind == WEIRI_SOS_DELTA;
     ret_modes->count = 0;
     for (size_t i = 0; i < sections->sections; i++) {
-        double half = sections->coefs[i][2] / 2.0, last = sections->coefs[i][3];
-        double complex root = csqrt(half * half + last);
-        double complex one = creal(half * conj(root)) >= 0.0 ? half + root : half - root;
-        double complex poles[2] = {one, one == 0.0 ? 0.0 : -last / one};
+        const double *c = sections->coefs[i];
+        double complex roots[2]; /* poles, or 1 - poles */
+        solve(delta ? -c[2] / 2.0 : c[2] / 2.0, -c[3], roots);
         for (int k = 0; k < 2; k++) {
-            if (cabs(poles[k]) >= 1.0) {
+            double complex apart = delta ? roots[k] : 1.0 - roots[k];
+            if (decay(apart) <= 0.0) {
                 return false;
             }
-            if (cabs(poles[k]) > 1e-12) {
-                ret_modes->pole[ret_modes->count++] = poles[k];
+            if (cabs(1.0 - apart) > 1e-12) {
+                ret_modes->apart[ret_modes->count++] = apart;
             }
         }
     }
     separate(ret_modes);
     for (size_t i = 0; i < ret_modes->count; i++) {
-        double complex p = ret_modes->pole[i], weight = sections->gain;
+        double complex apart = ret_modes->apart[i], weight = sections->gain;
         for (size_t k = 0; k < sections->sections; k++) {
-            weight *= 1.0 + (sections->coefs[k][0] + sections->coefs[k][1] / p) / p;
+            weight *= numerator(sections->kind, sections->coefs[k], apart);
         }
         for (size_t k = 0; k < ret_modes->count; k++) {
-            weight /= k == i ? 1.0 : 1.0 - ret_modes->pole[k] / p;
+            weight /= k == i ? 1.0 : (ret_modes->apart[k] - apart) / (1.0 - apart);
         }
         ret_modes->weight[i] = cabs(weight);
     }
@@ -84,8 +115,8 @@ static double bound(const modes *m, uint64_t k)
 {
     double sum = 0.0;
     for (size_t i = 0; i < m->count; i++) {
-        double radius = cabs(m->pole[i]);
-        sum += m->weight[i] * pow(radius, (double)k + 1.0) / (1.0 - radius);
+        double loss = decay(m->apart[i]);
+        sum += m->weight[i] * exp(((double)k + 1.0) * log1p(-loss)) / loss;
     }
     return sum;
 }
@@ -132,8 +163,9 @@ static void next_chunk(response *r, double *ret_values)
             double *s = r->state + 2 * k;
             x *= k == sections->sections - 1 ? sections->gain : 1.0;
             double y = x + s[0];
-            s[0] = c[0] * x + c[2] * y + s[1];
-            s[1] = c[1] * x + c[3] * y;
+            bool delta = sections->kind == WEIRI_SOS_DELTA;
+            s[0] = c[0] * x + c[2] * y + s[1] + (delta ? s[0] : 0.0);
+            s[1] = c[1] * x + c[3] * y + (delta ? s[1] : 0.0);
             x = y;
         }
         ret_values[i] = fabs(x);

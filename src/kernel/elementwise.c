@@ -48,12 +48,66 @@ EACH(scale_f64, double, x *factor, double factor)
 EACH(clip_f32, float, x<low ? low : x> high ? high : x, float low, float high)
 EACH(clip_f64, double, x<low ? low : x> high ? high : x, double low, double high)
 
+EACH(offset_f32, float, sign *x + value, float sign, float value)
+EACH(offset_f64, double, sign *x + value, double sign, double value)
+EACH(parabola_f32,
+     float,
+     (float)(factor *((double)x *(double)x) + value),
+     double factor,
+     double value)
+EACH(parabola_f64, double, factor *(x *x) + value, double factor, double value)
+EACH(anscombe_f32, float, 2.0f * sqrtf(x + 0.375f))
+EACH(anscombe_f64, double, 2.0 * sqrt(x + 0.375))
+
 EACH(linear_f32,
      float,
      (float)((double)x *factors[i] + offsets[i]),
      const double *factors,
      const double *offsets)
 EACH(linear_f64, double, x *factors[i] + offsets[i], const double *factors, const double *offsets)
+
+/* Adding and subtracting 1.5 x 2^(bits of the mantissa - 1) rounds to nearest even on every level; SSE2 has no
+ * instruction for it. 8 and 16 bits are computed in the type of the samples, 32 in float64. */
+#define LEVELS(name, from, type, to, magic)                                                        \
+    uint32_t WEIRI_K(levels_##name)(const from *in, to *out, size_t count,                         \
+                                    const weiri_levels *levels)                                    \
+    {                                                                                              \
+        const type low = (type)levels->low, high = (type)levels->high;                             \
+        const type range = (type)levels->range, span = (type)levels->span;                         \
+        const type least = (type)levels->least;                                                    \
+        uint32_t outside = 0;                                                                      \
+        WEIRI_INDEPENDENT for (size_t i = 0; i < count; i++)                                       \
+        {                                                                                          \
+            type x = (type)in[i];                                                                  \
+            outside += (uint32_t)((x < low) | (x > high));                                         \
+            x = x < low ? low : x > high ? high : x;                                               \
+            x = (x - low) / range * span + least;                                                  \
+            out[i] = (to)(int32_t)((x + magic) - magic);                                           \
+        }                                                                                          \
+        return outside;                                                                            \
+    }
+
+LEVELS(u8_f32, float, float, uint8_t, 0x1.8p23f)
+LEVELS(u16_f32, float, float, uint16_t, 0x1.8p23f)
+LEVELS(i16_f32, float, float, int16_t, 0x1.8p23f)
+LEVELS(i32_f32, float, double, int32_t, 0x1.8p52)
+LEVELS(u8_f64, double, double, uint8_t, 0x1.8p52)
+LEVELS(u16_f64, double, double, uint16_t, 0x1.8p52)
+LEVELS(i16_f64, double, double, int16_t, 0x1.8p52)
+LEVELS(i32_f64, double, double, int32_t, 0x1.8p52)
+
+/* One rounding for f32 where the scale is 1. */
+#define SUBTRACT(name, type)                                                                       \
+    void WEIRI_K(name)(const type *a, const type *b, type *out, size_t count, double scale)        \
+    {                                                                                              \
+        WEIRI_INDEPENDENT WEIRI_UNROLL for (size_t i = 0; i < count; i++)                          \
+        {                                                                                          \
+            out[i] = (type)(((double)a[i] - (double)b[i]) * scale);                                \
+        }                                                                                          \
+    }
+
+SUBTRACT(subtract_f32, float)
+SUBTRACT(subtract_f64, double)
 
 /* A product with 1 or -1 is exact: fused or not, it is one rounding. */
 #define ADD(name, type)                                                                            \
@@ -81,11 +135,17 @@ ADD(add_f64, double)
 
 #ifdef MVEC
 weiri_vd MVEC(v_log)(weiri_vd x);
+weiri_vd MVEC(v_exp)(weiri_vd x);
 weiri_vd MVEC(vv_pow)(weiri_vd x, weiri_vd exponent);
 
 WEIRI_INLINE weiri_vd log_of(weiri_vd x)
 {
     return MVEC(v_log)(x);
+}
+
+WEIRI_INLINE weiri_vd exp_of(weiri_vd x)
+{
+    return MVEC(v_exp)(x);
 }
 
 WEIRI_INLINE weiri_vd power_of(weiri_vd x, double exponent)
@@ -97,6 +157,14 @@ WEIRI_INLINE weiri_vd log_of(weiri_vd x)
 {
     for (int i = 0; i < WEIRI_VECTOR_DOUBLES; i++) {
         x[i] = log(x[i]);
+    }
+    return x;
+}
+
+WEIRI_INLINE weiri_vd exp_of(weiri_vd x)
+{
+    for (int i = 0; i < WEIRI_VECTOR_DOUBLES; i++) {
+        x[i] = exp(x[i]);
     }
     return x;
 }
@@ -149,9 +217,71 @@ WEIRI_INLINE weiri_vd logarithm(weiri_vd x, double divisor, double least, bool i
     return (weiri_vd)weiri_blend(none, instead, (weiri_bits)log);
 }
 
+WEIRI_INLINE weiri_vd choose(weiri_bits where, weiri_vd yes, weiri_vd no)
+{
+    return (weiri_vd)weiri_blend(where, (weiri_bits)yes, (weiri_bits)no);
+}
+
+/* exp(-x) is finite from -708 on; below that the result is smaller than the smallest normal number. */
+WEIRI_INLINE weiri_vd expit(weiri_vd x)
+{
+    weiri_vd one = weiri_vd_all(1.0), least = weiri_vd_all(-708.0);
+    weiri_bits under = (weiri_bits)(x < least);
+    weiri_vd y = one / (one + exp_of(-choose(under, least, x)));
+    return choose(under, weiri_vd_all(0.0), y);
+}
+
+/* log(1 + u) for u > -1/2, 4 ulp: what 1 + u loses by rounding is put right by the quotient. */
+WEIRI_INLINE weiri_vd log1p_of(weiri_vd u)
+{
+    weiri_vd one = weiri_vd_all(1.0), w = one + u;
+    weiri_bits tiny = (weiri_bits)(w == one);
+    weiri_vd safe = choose(tiny, weiri_vd_all(2.0), w);
+    return choose(tiny, u, log_of(safe) * u / (safe - one));
+}
+
+/* log(x / (1 - x)); around 1/2, where that is about 0, log(1 + (2 x - 1) / (1 - x)). -inf at 0, inf at 1, NaN outside. */
+WEIRI_INLINE weiri_vd logit(weiri_vd x)
+{
+    weiri_vd one = weiri_vd_all(1.0), zero = weiri_vd_all(0.0);
+    weiri_bits inside = (weiri_bits)(x > zero) & (weiri_bits)(x < one);
+    weiri_vd p = choose(inside, x, weiri_vd_all(0.5)), q = one - p;
+    weiri_bits middle =
+        (weiri_bits)(p > weiri_vd_all(0.375)) & (weiri_bits)(p < weiri_vd_all(0.75));
+    weiri_vd half = p - weiri_vd_all(0.5); /* exact there */
+    weiri_vd u = choose(middle, (half + half) / q, one);
+    weiri_vd y = choose(middle, log1p_of(u), log_of(p / q));
+    weiri_vd outside =
+        choose((weiri_bits)(x == zero), weiri_vd_all(-INFINITY),
+               choose((weiri_bits)(x == one), weiri_vd_all(INFINITY), weiri_vd_all((double)NAN)));
+    return choose(inside, y, outside);
+}
+
+/* min(x, 0) - log(1 + exp(-|x|)) */
+WEIRI_INLINE weiri_vd log_expit(weiri_vd x)
+{
+    weiri_vd zero = weiri_vd_all(0.0), least = weiri_vd_all(-708.0);
+    weiri_vd below = choose((weiri_bits)(x < zero), x, zero);
+    weiri_vd minus = below + below - x; /* -|x| */
+    weiri_bits under = (weiri_bits)(minus < least);
+    weiri_vd small = choose(under, zero, exp_of(choose(under, least, minus)));
+    return below - log1p_of(small);
+}
+
+/* In float64: for small counts the terms cancel. Below the value of count 0 the polynomial would rise again. */
+WEIRI_INLINE weiri_vd inverse_anscombe(weiri_vd x)
+{
+    const double root = 1.224744871391589; /* sqrt(3/2), and 2 sqrt(3/8), the value of count 0 */
+    weiri_bits above = (weiri_bits)(x > weiri_vd_all(root));
+    weiri_vd d = choose(above, x, weiri_vd_all(root)), r = weiri_vd_all(1.0) / d;
+    weiri_vd y = weiri_vd_all(0.625 * root) * r + weiri_vd_all(-1.375);
+    y = (y * r + weiri_vd_all(0.25 * root)) * r - weiri_vd_all(0.125);
+    return choose(above, weiri_vd_all(0.25) * d * d + y, weiri_vd_all(0.0));
+}
+
 /* The tail through the same vectors, filled up with ones: its bits must not differ (S1). */
 #define EACH_VECTOR(name, type, load, store, expression, ...)                                      \
-    void WEIRI_K(name)(const type *in, type *out, size_t count, __VA_ARGS__)                       \
+    void WEIRI_K(name)(const type *in, type *out, size_t count, ##__VA_ARGS__)                     \
     {                                                                                              \
         size_t i = 0;                                                                              \
         for (; i + WEIRI_VECTOR_DOUBLES <= count; i += WEIRI_VECTOR_DOUBLES) {                     \
@@ -171,8 +301,10 @@ WEIRI_INLINE weiri_vd logarithm(weiri_vd x, double divisor, double least, bool i
         }                                                                                          \
     }
 #define EACH_VECTOR_OF_BOTH(name, expression, ...)                                                 \
-    EACH_VECTOR(name##_f32, float, weiri_vd_load_f32, weiri_vd_store_f32, expression, __VA_ARGS__) \
-    EACH_VECTOR(name##_f64, double, weiri_vd_load_f64, weiri_vd_store_f64, expression, __VA_ARGS__)
+    EACH_VECTOR(name##_f32, float, weiri_vd_load_f32, weiri_vd_store_f32, expression,              \
+                ##__VA_ARGS__)                                                                     \
+    EACH_VECTOR(name##_f64, double, weiri_vd_load_f64, weiri_vd_store_f64, expression,             \
+                ##__VA_ARGS__)
 
 EACH_VECTOR_OF_BOTH(power, power_of(x, exponent), double exponent)
 EACH_VECTOR(log_f32,
@@ -189,3 +321,7 @@ EACH_VECTOR(log_f64,
             logarithm(x, divisor, least, false),
             double divisor,
             double least)
+EACH_VECTOR_OF_BOTH(inverse_anscombe, inverse_anscombe(x))
+EACH_VECTOR_OF_BOTH(expit, expit(x))
+EACH_VECTOR_OF_BOTH(logit, logit(x))
+EACH_VECTOR_OF_BOTH(log_expit, log_expit(x))

@@ -18,9 +18,11 @@ typedef int64_t vi __attribute__((vector_size(WEIRI_VECTOR)));
 
 enum { LANES = WEIRI_VECTOR_DOUBLES, VECTORS = WEIRI_BLOCK / LANES };
 
-/* One sample of one vector of columns; deviate: to the distance from the mean in deviations, 0
- * while there are none. */
-WEIRI_INLINE vd step(vd x, vd *state, vd alpha, vd beta, bool deviate)
+/* What is output: the mean, the distance from it, or that in deviations (0 while there are none). */
+enum { MEAN, DISTANCE, DEVIATIONS };
+
+/* One sample of one vector of columns. */
+WEIRI_INLINE vd step(vd x, vd *state, vd alpha, vd beta, int output)
 {
     vd weight = weiri_vd_fma(beta, state[0], alpha);
     vd a = alpha / weight;
@@ -28,8 +30,8 @@ WEIRI_INLINE vd step(vd x, vd *state, vd alpha, vd beta, bool deviate)
     vd mean = weiri_vd_fma(a, d, state[1]);
     state[0] = weight;
     state[1] = mean;
-    if (!deviate) {
-        return mean;
+    if (output != DEVIATIONS) {
+        return output == MEAN ? mean : x - mean;
     }
     vd variance = (weiri_vd_all(1.0) - a) * weiri_vd_fma(a * d, d, state[2]);
     state[2] = variance;
@@ -37,7 +39,7 @@ WEIRI_INLINE vd step(vd x, vd *state, vd alpha, vd beta, bool deviate)
     return (vd)((vi)((x - mean) / weiri_vd_sqrt(variance)) & some);
 }
 
-/* f32 and deviate are constants at each call. */
+/* f32 and output are constants at each call. */
 WEIRI_INLINE void run(const weiri_ewma_params *params,
                       double *state,
                       const void *in,
@@ -46,12 +48,12 @@ WEIRI_INLINE void run(const weiri_ewma_params *params,
                       size_t out_stride,
                       size_t frames,
                       bool f32,
-                      bool deviate)
+                      int output)
 {
     enum { WORDS = 3 };
     vd words[VECTORS][WORDS];
     vd alpha = weiri_vd_all(params->alpha), beta = weiri_vd_all(params->beta);
-    int count = deviate ? 3 : 2;
+    int count = output == DEVIATIONS ? 3 : 2;
     for (int v = 0; v < VECTORS; v++) {
         for (int w = 0; w < count; w++) {
             words[v][w] = weiri_vd_load_f64(state + w * WEIRI_BLOCK + v * LANES);
@@ -63,7 +65,7 @@ WEIRI_INLINE void run(const weiri_ewma_params *params,
             size_t to = frame * out_stride + (size_t)v * LANES;
             vd x = f32 ? weiri_vd_load_f32((const float *)in + from)
                        : weiri_vd_load_f64((const double *)in + from);
-            vd y = step(x, words[v], alpha, beta, deviate);
+            vd y = step(x, words[v], alpha, beta, output);
             if (f32) {
                 weiri_vd_store_f32((float *)out + to, y);
             } else {
@@ -78,14 +80,16 @@ WEIRI_INLINE void run(const weiri_ewma_params *params,
     }
 }
 
-#define RUN(name, f32, deviate)                                                                    \
+#define RUN(name, f32, output)                                                                     \
     void WEIRI_K(name)(WEIRI_RECURRENCE)                                                           \
     {                                                                                              \
         (void)ahead; /* divisions wait for each other, and not for memory */                       \
-        run(params, state, in, in_stride, out, out_stride, frames, f32, deviate);                  \
+        run(params, state, in, in_stride, out, out_stride, frames, f32, output);                   \
     }
 
-RUN(ewma_f32, true, false)
-RUN(ewma_f64, false, false)
-RUN(standardize_f32, true, true)
-RUN(standardize_f64, false, true)
+RUN(ewma_f32, true, MEAN)
+RUN(ewma_f64, false, MEAN)
+RUN(standardize_f32, true, DEVIATIONS)
+RUN(standardize_f64, false, DEVIATIONS)
+RUN(detrend_f32, true, DISTANCE)
+RUN(detrend_f64, false, DISTANCE)

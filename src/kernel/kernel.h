@@ -22,23 +22,39 @@
 #define WEIRI_BLOCK 16
 
 /* Parameters of a recurrence: what a unit makes once from its settings. */
-#define WEIRI_SOS_MAX 12 /* sections */
+#define WEIRI_SOS_MAX 32 /* sections */
 typedef enum weiri_sos_kind {
     WEIRI_SOS_GENERAL, /* numerators (1, b1, b2) */
     WEIRI_SOS_CIRCLE,  /* (1, b1, 1) */
-    WEIRI_SOS_BAND     /* (1, 0, -1) */
+    WEIRI_SOS_BAND,    /* (1, 0, -1) */
+    WEIRI_SOS_DELTA /* of d = z - 1 instead of z: d^2 + b1 d + b2 over d^2 + a1 d + a2. For poles near 1, whose
+                          distance from it is lost where 2 and 1 are part of a1 and a2 */
 } weiri_sos_kind;
 typedef struct weiri_sos_params {
     int kind;
     size_t sections; /* 1..WEIRI_SOS_MAX; state words: s1, s2 of each */
     double gain;     /* before the last section: the others' numerators start with 1 */
-    double coefs[WEIRI_SOS_MAX][4]; /* b1, b2, -a1, -a2 */
+    double coefs[WEIRI_SOS_MAX][4]; /* b1, b2, -a1, -a2; kernels read `sections` of them */
 } weiri_sos_params;
 /* State words: weight, mean and, to standardize, variance. */
 typedef struct weiri_ewma_params {
     double alpha;
     double beta; /* 1 - alpha */
 } weiri_ewma_params;
+
+/* Adaptive lattice notch. State words: s one and two frames before, p, q and the reflection coefficient minus its
+ * initial value. */
+typedef struct weiri_lattice_params {
+    double initial; /* reflection coefficient */
+    double gamma, eta, mu;
+    double hz; /* of an angle of 1 rad a frame, for the unit */
+} weiri_lattice_params;
+
+/* round((x clamped to low..high - low) / range * span + least), to nearest even. */
+typedef struct weiri_levels {
+    double low, high, range;
+    double span, least;
+} weiri_levels;
 
 /* What is subtracted from a row: (x - less) * gain; of the medians of the other values there are three: below
  * for x < pivot, less for x = pivot, above for x > pivot, and no gain. */

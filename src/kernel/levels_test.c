@@ -63,11 +63,15 @@ static void values_do_not_depend_on_place(void **state)
             BOTH(scale, 0.3);
             BOTH(clip, -1, 2);
             BOTH(linear, factors, offsets);
+            BOTH(offset, -1, 3);
+            BOTH(parabola, 0.25, -0.375);
+            BOTH(inverse_anscombe);
             for (size_t i = 0; i < MOST; i++) { /* where roots and logarithms are numbers */
                 in64[i] = fabs(in64[i]) + 0.1;
                 in32[i] = (float)in64[i];
             }
             BOTH(root);
+            BOTH(anscombe);
         }
     }
 }
@@ -100,8 +104,8 @@ static void vectors_of_libm_do_not_depend_on_place(void **state)
 #define VECTORS(name, expression, ...)                                                             \
     do {                                                                                           \
         for (size_t i = 0; i < MOST; i++) {                                                        \
-            k->name##_f64(in64 + i, each64 + i, 1, __VA_ARGS__);                                   \
-            k->name##_f32(in32 + i, each32 + i, 1, __VA_ARGS__);                                   \
+            k->name##_f64(in64 + i, each64 + i, 1, ##__VA_ARGS__);                                 \
+            k->name##_f32(in32 + i, each32 + i, 1, ##__VA_ARGS__);                                 \
             double x = in64[i];                                                                    \
             near_by_ulps(each64[i], (expression), DBL_EPSILON, 4.0);                               \
             x = (double)in32[i];                                                                   \
@@ -110,8 +114,8 @@ static void vectors_of_libm_do_not_depend_on_place(void **state)
         }                                                                                          \
         memcpy(b64, in64, sizeof b64);                                                             \
         memcpy(b32, in32, sizeof b32);                                                             \
-        k->name##_f64(b64 + first, b64 + first, count, __VA_ARGS__);                               \
-        k->name##_f32(b32 + first, b32 + first, count, __VA_ARGS__);                               \
+        k->name##_f64(b64 + first, b64 + first, count, ##__VA_ARGS__);                             \
+        k->name##_f32(b32 + first, b32 + first, count, ##__VA_ARGS__);                             \
         assert_memory_equal(b64 + first, each64 + first, count * sizeof *b64);                     \
         assert_memory_equal(b32 + first, each32 + first, count * sizeof *b32);                     \
         assert_memory_equal(b64, in64, first * sizeof *b64);                                       \
@@ -120,6 +124,17 @@ static void vectors_of_libm_do_not_depend_on_place(void **state)
     } while (0)
             VECTORS(log, log(x) / 2.0, 2.0, -INFINITY);
             VECTORS(power, pow(x, 1.3), 1.3);
+            VECTORS(expit, 1.0 / (1.0 + exp(-x)));
+            VECTORS(log_expit, -log1p(exp(-x)));
+            for (size_t i = 0; i < MOST;
+                 i++) { /* 0 to 1, and about 1/2 where the result is about 0 */
+                double most = exp(-(double)(testing_random(&seed) % 200) / 20.0);
+                in64[i] = i % 2 == 0 ? most * 0.99 : 0.5 + random_value(&seed) * most / 20.0;
+                in32[i] = (float)in64[i];
+            }
+            VECTORS(logit, x < 0.25 ? log(x) - log1p(-x)
+                                    : (double)(log1pl(2.0L * (long double)x - 1.0L) -
+                                               log1pl(1.0L - 2.0L * (long double)x)));
         }
         /* What has no logarithm, at each place of a vector; a logarithm of what is raised first. */
         const double odd[] = {0.0, -0.0, -1.0, -INFINITY, 1e-310, -1e-310, 1.0, INFINITY};
@@ -217,8 +232,10 @@ static void medians_are_the_middle(void **state)
 {
     (void)state;
     uint64_t seed = testing_seed("medians");
-    double row64[MOST], sorted[MOST], scratch[MOST];
+    double row64[MOST], sorted[MOST];
     float row32[MOST];
+    static double scratch[8 * MOST] __attribute__((aligned(64)));
+    weiri_shift shift;
     for (size_t level = 0; weiri_kernels_at(level) != NULL; level++) {
         const weiri_kernels *k = weiri_kernels_at(level);
         for (size_t count = 1; count <= MOST; count++) {
@@ -232,8 +249,74 @@ static void medians_are_the_middle(void **state)
             }
             qsort(sorted, count, sizeof *sorted, compare);
             double expected = (sorted[count / 2] + sorted[(count - 1) / 2]) / 2.0;
-            assert_true(k->median_f64(row64, count, scratch) == expected);
-            assert_true(k->median_f32(row32, count, scratch) == (float)expected);
+            k->medians_f64(row64, count, 1, NULL, count, false, scratch, &shift);
+            assert_true(shift.less == expected && shift.gain == 1.0);
+            k->medians_f32(row32, count, 1, NULL, count, false, scratch, &shift);
+            assert_true(shift.less == (double)(float)expected);
+        }
+    }
+}
+
+/* Some rows of any kind of values at once, by members too, missing ones left out: a sort has the same. Floats over
+ * all exponents take the most passes. */
+static double kind_of_value(int kind, uint64_t *seed)
+{
+    double x = random_value(seed), sign = x < 0 ? -1.0 : 1.0;
+    switch (kind) {
+    case 0:
+        return x;
+    case 1:
+        return floor(x * 4.0); /* many alike */
+    case 2:
+        return sign * ldexp(1.0 + fabs(x) / 16.0, (int)(testing_random(seed) % 250) - 125);
+    case 3:
+        return testing_random(seed) % 64 == 0 ? 1e30 * sign : x + 1e4;
+    case 4:
+        return testing_random(seed) % 2 == 0 ? 0.0 * sign : x;
+    default:
+        return testing_random(seed) % 3 == 0 ? (x < 0 ? (double)NAN : (double)INFINITY * sign) : x;
+    }
+}
+
+static void medians_of_many_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 37, KINDS = 6, WIDTH = 131 };
+    uint64_t seed = testing_seed("rows");
+    static float rows32[ROWS * WIDTH];
+    static double rows64[ROWS * WIDTH], scratch[8 * WIDTH] __attribute__((aligned(64)));
+    uint32_t members[WIDTH];
+    weiri_shift shifts32[ROWS], shifts64[ROWS];
+    for (int round = 0; round < 60 * KINDS; round++) {
+        for (size_t i = 0; i < ROWS * WIDTH; i++) {
+            rows32[i] = (float)kind_of_value(round % KINDS, &seed);
+            rows64[i] = (double)rows32[i];
+        }
+        size_t rows = 1 + testing_random(&seed) % ROWS, count = 1 + testing_random(&seed) % WIDTH;
+        bool by_members = testing_random(&seed) % 2 == 0;
+        for (size_t i = 0; i < count; i++) {
+            members[i] = by_members ? (uint32_t)(WIDTH - 1 - i) : (uint32_t)i;
+        }
+        for (size_t level = 0; weiri_kernels_at(level) != NULL; level++) {
+            const weiri_kernels *k = weiri_kernels_at(level);
+            const uint32_t *which = by_members ? members : NULL;
+            k->medians_f32(rows32, WIDTH, rows, which, count, false, scratch, shifts32);
+            k->medians_f64(rows64, WIDTH, rows, which, count, false, scratch, shifts64);
+            for (size_t row = 0; row < rows; row++) {
+                double sorted[WIDTH];
+                size_t good = 0;
+                for (size_t i = 0; i < count; i++) {
+                    sorted[good] = rows64[row * WIDTH + members[i]];
+                    good += isfinite(sorted[good]) ? 1 : 0;
+                }
+                qsort(sorted, good, sizeof *sorted, compare);
+                double a = good == 0 ? 0.0 : sorted[(good - 1) / 2],
+                       b = good == 0 ? 0.0 : sorted[good / 2];
+                assert_true(shifts64[row].less == (a + b) / 2.0);
+                assert_true(shifts32[row].less == (double)(((float)a + (float)b) / 2.0f));
+                assert_true(shifts32[row].below == shifts32[row].less && shifts32[row].gain == 1.0);
+                assert_false(shifts64[row].less == 0.0 && signbit(shifts64[row].less));
+            }
         }
     }
 }
@@ -244,7 +327,8 @@ static void medians_of_others_leave_one_out(void **state)
     (void)state;
     uint64_t seed = testing_seed("others");
     float row[MOST], moved[MOST];
-    double sorted[MOST], scratch[MOST];
+    double sorted[MOST];
+    static double scratch[8 * MOST] __attribute__((aligned(64)));
     for (size_t level = 0; weiri_kernels_at(level) != NULL; level++) {
         const weiri_kernels *k = weiri_kernels_at(level);
         for (size_t count = 2; count <= MOST; count++) {
@@ -252,7 +336,7 @@ static void medians_of_others_leave_one_out(void **state)
                 row[i] = moved[i] = (float)(testing_random(&seed) % (1 + count / 2));
             }
             weiri_shift shift;
-            k->medians_of_others_f32(row, count, scratch, &shift);
+            k->medians_f32(row, count, 1, NULL, count, true, scratch, &shift);
             k->shift_others_f32(moved, moved, count, &shift);
             for (size_t i = 0; i < count; i++) {
                 size_t others = 0;
@@ -284,8 +368,9 @@ static void sections_follow_the_equation(void **state)
                 double state64[2 * WEIRI_SOS_MAX * WEIRI_BLOCK] = {0};
                 double state32[2 * WEIRI_SOS_MAX * WEIRI_BLOCK] = {0};
                 for (size_t s = 0; s < sections; s++) {
-                    double radius = 0.9 + (double)s * 0.005, angle = 0.2 + 0.2 * (double)s;
-                    params.coefs[s][0] = kind == WEIRI_SOS_BAND ? 0.0 : 0.3 + 0.1 * (double)s;
+                    double step = (double)(s % 12);
+                    double radius = 0.9 + step * 0.005, angle = 0.2 + 0.2 * step;
+                    params.coefs[s][0] = kind == WEIRI_SOS_BAND ? 0.0 : 0.3 + 0.1 * step;
                     params.coefs[s][1] = kind == WEIRI_SOS_BAND     ? -1.0
                                          : kind == WEIRI_SOS_CIRCLE ? 1.0
                                                                     : 0.4;
@@ -335,6 +420,7 @@ int main(void)
         cmocka_unit_test(vectors_of_libm_do_not_depend_on_place),
         cmocka_unit_test(sums_follow_the_tree),
         cmocka_unit_test(medians_are_the_middle),
+        cmocka_unit_test(medians_of_many_rows),
         cmocka_unit_test(medians_of_others_leave_one_out),
         cmocka_unit_test(sections_follow_the_equation),
     };

@@ -180,8 +180,9 @@ static void run_lane_slowly(const block *b, size_t lane)
             put_missing(b, frame, lane);
             continue;
         }
-        double state[WEIRI_RECURRENCE_WORDS * N] = {0}, row_in[N] = {0}, row_out[N];
+        double state[WEIRI_RECURRENCE_WORDS * N], row_in[N] = {0}, row_out[N];
         block one = *b;
+        memset(state, 0, recurrence->words * N * sizeof(double));
         one.state = state;
         if (is_waiting(b, lane)) {
             start_lane(&one, lane, x);
@@ -227,9 +228,10 @@ static void scatter(const block *b, size_t lane, size_t *frame, size_t some, con
 static void run_lanes(const block *b, uint32_t together, size_t good)
 {
     const weiri_recurrence *recurrence = b->recurrence;
-    double state[WEIRI_RECURRENCE_WORDS * N] = {0};
+    double state[WEIRI_RECURRENCE_WORDS * N];
     size_t next_in[N] = {0}, next_out[N] = {0};
     uint32_t fresh = 0;
+    memset(state, 0, recurrence->words * N * sizeof(double));
     for (size_t lane = 0; lane < b->lanes; lane++) {
         if ((together >> lane & 1) == 0) {
             continue;

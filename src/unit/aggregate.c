@@ -223,6 +223,35 @@ join_row(const aggregate *a, const weiri_reduce_what *what, const void *row, voi
     return true;
 }
 
+static bool is_finite(const weiri_reduce_what *what, const void *values, size_t count)
+{
+    const weiri_kernels *k = weiri_kernels_get();
+    return what->dtype == WEIR_F32 ? k->finite_f32(values, count) : k->finite_f64(values, count);
+}
+
+enum { ROWS = 16 };
+
+/* Medians of rows, several at once (0.4 ns a sample of 256 channels; one after the other 10). Those of rows in which a
+ * sample is missing are for the reduction. */
+static void find_medians(const weiri_reduce *r, const void *rows, size_t count, void *values)
+{
+    const weiri_kernels *k = weiri_kernels_get();
+    size_t size = (size_t)r->what.longest;
+    weiri_shift medians[ROWS];
+    if (r->what.dtype == WEIR_F32) {
+        k->medians_f32(rows, size, count, NULL, size, false, r->scratch, medians);
+    } else {
+        k->medians_f64(rows, size, count, NULL, size, false, r->scratch, medians);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (r->what.dtype == WEIR_F32) {
+            ((float *)values)[i] = (float)medians[i].less;
+        } else {
+            ((double *)values)[i] = medians[i].less;
+        }
+    }
+}
+
 static void run_aggregate(weiri_block *block, const weiri_work *work)
 {
     const aggregate *a = block->constants;
@@ -230,17 +259,24 @@ static void run_aggregate(weiri_block *block, const weiri_work *work)
     weiri_carver carver = {.base = work->scratch, .used = 0};
     arrays all = place(&r.what, &carver, &r.scratch);
     r.arrays = all.at;
-    size_t bytes = weir_dtype_bytes(block->in->dtype);
+    size_t bytes = weir_dtype_bytes(block->in->dtype), size = (size_t)r.what.longest;
     size_t value_bytes = (size_t)r.what.columns * bytes;
-    size_t group_bytes = (size_t)r.what.longest * value_bytes; /* [size x inner] */
+    size_t group_bytes = size * value_bytes; /* [size x inner] */
     size_t groups = work->consume * (size_t)weiri_spec_split(block->in, a->dim).outer;
     const unsigned char *group = work->in[0];
     unsigned char *values = work->out;
-    bool finite = true;
+    bool median = a->operation == WEIRI_MEDIAN || a->operation == WEIRI_NANMEDIAN, finite = true;
+    bool rows = median && r.what.columns == 1;
     for (size_t i = 0; i < groups; i++) {
-        if (a->divisor == 0.0 || !join_row(a, &r.what, group, values)) {
+        if (rows && i % ROWS == 0) {
+            find_medians(&r, group, groups - i < ROWS ? groups - i : ROWS, values);
+        }
+        bool done = rows                ? is_finite(&r.what, group, size)
+                    : a->divisor != 0.0 ? join_row(a, &r.what, group, values)
+                                        : false;
+        if (!done) {
             weiri_reduce_begin(&r);
-            finite &= weiri_reduce_add(&r, group, (size_t)r.what.longest);
+            finite &= weiri_reduce_add(&r, group, size);
             weiri_reduce_finish(&r, values);
         }
         group += group_bytes;

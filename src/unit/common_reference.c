@@ -14,6 +14,7 @@
 #include "unit/elementwise.h"
 
 enum { MEAN, MEDIAN, PASSTHROUGH };
+enum { SET_BYTES = 64 }; /* of scratch for each channel of a set: some frames of it */
 
 typedef struct reference_settings {
     int mode;
@@ -38,7 +39,7 @@ typedef struct call {
     const reference_constants *constants;
     const uint32_t *members; /* [columns]: of one set after the other, then those in none */
     const uint32_t *ends;    /* [sets]: where each ends in members */
-    void *values;            /* [columns of the longest set]: of one set, gathered */
+    void *values;            /* scratch: frames of a set, gathered */
     bool f32;
 } call;
 
@@ -147,9 +148,7 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
         }
     }
     (void)lay_out(given, plan->in, &plan->constant_bytes);
-    /* For every mode, since it may be changed while running. */
-    plan->scratch_bytes = longest(given->channel_groups, plan->in->dims[dim].size) *
-                          weir_dtype_bytes(plan->in->dtype);
+    plan->scratch_bytes = longest(given->channel_groups, plan->in->dims[dim].size) * SET_BYTES;
     return WEIR_OK;
 }
 
@@ -208,24 +207,20 @@ static double gain_of(const reference_constants *constants, size_t good)
     return constants->include_current ? 1.0 : (double)good / (double)(good - 1);
 }
 
-/* A set's values of one frame, gathered, all of them where they are clean; else for a mean the
- * missing ones as 0, so that each keeps its place in the tree (S1), and for a median the good
- * ones alone. Returns how many are good. */
+/* A set's values of one frame, gathered (members NULL: adjacent columns), the missing ones as 0, so that each keeps
+ * its place in the tree (S1). Returns how many are good. */
 #define GATHER(type_name, type)                                                                    \
     static size_t gather_##type_name(const type *in, const uint32_t *members, size_t count,        \
-                                     bool clean, bool mean, type *ret_values)                      \
+                                     type *ret_values)                                             \
     {                                                                                              \
         size_t good = 0;                                                                           \
-        for (size_t i = 0; clean && i < count; i++) {                                              \
-            ret_values[i] = in[members[i]];                                                        \
-        }                                                                                          \
-        for (size_t i = 0; !clean && i < count; i++) {                                             \
-            type x = in[members[i]];                                                               \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            type x = in[members == NULL ? i : members[i]];                                         \
             bool finite = isfinite(x);                                                             \
-            ret_values[mean ? i : good] = finite ? x : 0;                                          \
+            ret_values[i] = finite ? x : 0;                                                        \
             good += finite ? 1 : 0;                                                                \
         }                                                                                          \
-        return clean ? count : good;                                                               \
+        return good;                                                                               \
     }                                                                                              \
                                                                                                    \
     /* As the kernel does it; NaN where x is missing. */                                           \
@@ -251,41 +246,80 @@ static void count_missing(const call *r, const uint32_t *members, size_t count, 
     }
 }
 
-/* What is subtracted from a set in one frame. A single channel has no others, and stays as it is. */
-#define SHIFT_OF(type_name, type)                                                                  \
-    static weiri_shift shift_of_##type_name(const call *r, const uint32_t *members, size_t count,  \
-                                            bool clean, const type *in)                            \
+/* The means that are subtracted from a set in some frames; ret_shifts[].clean stays as it is. A single channel has
+ * no others, and stays as it is. */
+#define MEANS_OF(type_name, type)                                                                  \
+    static void means_of_##type_name(const call *r, const type *in, size_t stride, size_t frames,  \
+                                     const uint32_t *members, size_t count,                        \
+                                     weiri_shift *ret_shifts)                                      \
     {                                                                                              \
-        const weiri_kernels *kernels = weiri_kernels_get();                                        \
-        const reference_constants *constants = r->constants;                                       \
-        bool mean = constants->mode == MEAN;                                                       \
-        weiri_shift shift = {.less = 0.0, .gain = 1.0, .clean = clean};                            \
-        size_t good = gather_##type_name(in, members, count, clean, mean, r->values);              \
-        if (good < (constants->include_current ? 1u : 2u)) {                                       \
-            return shift;                                                                          \
+        enum { SOME = SET_BYTES / sizeof(type) };                                                  \
+        size_t good[SOME], least = r->constants->include_current ? 1 : 2;                          \
+        type *values = r->values, sums[SOME];                                                      \
+        for (size_t first = 0; first < frames; first += SOME) {                                    \
+            size_t some = frames - first < SOME ? frames - first : SOME;                           \
+            for (size_t i = 0; i < some; i++) {                                                    \
+                good[i] = gather_##type_name(in + (first + i) * stride, members, count,            \
+                                             values + i * count);                                  \
+            }                                                                                      \
+            weiri_kernels_get()->sums_##type_name(values, some, count, sums);                      \
+            for (size_t i = 0; i < some; i++) {                                                    \
+                weiri_shift *shift = &ret_shifts[first + i];                                       \
+                bool any = good[i] >= least;                                                       \
+                shift->less = any ? (double)(sums[i] / (type)good[i]) : 0.0;                       \
+                shift->gain = any ? gain_of(r->constants, good[i]) : 1.0;                          \
+                shift->pivot = 0.0;                                                                \
+                shift->below = shift->above = shift->less;                                         \
+                shift->split = false;                                                              \
+            }                                                                                      \
         }                                                                                          \
-        if (mean) {                                                                                \
-            shift.less = (double)(kernels->sum_##type_name(r->values, count) / (type)good);        \
-            shift.gain = gain_of(constants, good);                                                 \
-        } else if (constants->include_current) {                                                   \
-            shift.less = (double)kernels->median_##type_name(r->values, good, r->values);          \
-        } else {                                                                                   \
-            shift = (weiri_shift){.gain = 1.0, .split = clean};                                    \
-            kernels->medians_of_others_##type_name(r->values, good, r->values, &shift);            \
-            return shift;                                                                          \
-        }                                                                                          \
-        shift.below = shift.above = shift.less;                                                    \
-        return shift;                                                                              \
     }
 
-SHIFT_OF(f32, float)
-SHIFT_OF(f64, double)
+MEANS_OF(f32, float)
+MEANS_OF(f64, double)
 
-static weiri_shift
-shift_of(const call *r, const uint32_t *members, size_t count, bool clean, const void *in)
+static void means_of(const call *r,
+                     const void *in,
+                     size_t stride,
+                     size_t frames,
+                     const uint32_t *members,
+                     size_t count,
+                     weiri_shift *ret_shifts)
 {
-    return r->f32 ? shift_of_f32(r, members, count, clean, in)
-                  : shift_of_f64(r, members, count, clean, in);
+    if (r->f32) {
+        means_of_f32(r, in, stride, frames, members, count, ret_shifts);
+    } else {
+        means_of_f64(r, in, stride, frames, members, count, ret_shifts);
+    }
+}
+
+static bool is_clean(const call *r, const void *values, size_t count)
+{
+    const weiri_kernels *kernels = weiri_kernels_get();
+    return r->f32 ? kernels->finite_f32(values, count) : kernels->finite_f64(values, count);
+}
+
+/* The medians that are subtracted from a set in some frames; members NULL: adjacent columns. ret_shifts[].clean
+ * stays as it is. */
+static void medians_of(const call *r,
+                       const void *in,
+                       size_t stride,
+                       size_t frames,
+                       const uint32_t *members,
+                       size_t count,
+                       weiri_shift *ret_shifts)
+{
+    const weiri_kernels *kernels = weiri_kernels_get();
+    bool others = !r->constants->include_current;
+    if (r->f32) {
+        kernels->medians_f32(in, stride, frames, members, count, others, r->values, ret_shifts);
+    } else {
+        kernels->medians_f64(in, stride, frames, members, count, others, r->values, ret_shifts);
+    }
+    for (size_t i = 0; i < frames; i++) {
+        ret_shifts[i].split = others && ret_shifts[i].clean;
+        ret_shifts[i].clean = ret_shifts[i].clean && !others;
+    }
 }
 
 /* Moves a set, or the columns in none; in may be out. */
@@ -309,27 +343,37 @@ static void move_members(const call *r,
     }
 }
 
-/* All sets of one frame, and the columns in none. */
-static void reference_frame(const call *r, const void *in, void *out)
+enum { ROWS = 16 }; /* at once: of 256 f32, still in L1 when they are moved */
+
+/* All sets of some frames, and the columns in none. */
+static void
+reference_frames(const call *r, const unsigned char *in, unsigned char *out, size_t frames)
 {
-    const weiri_kernels *kernels = weiri_kernels_get();
     const reference_constants *constants = r->constants;
-    bool clean = r->f32 ? kernels->finite_f32(in, constants->columns)
-                        : kernels->finite_f64(in, constants->columns);
-    size_t first = 0;
-    for (size_t set = 0; set < constants->sets; set++) {
-        const uint32_t *members = r->members + first;
-        size_t count = r->ends[set] - first;
-        move_members(r, members, count, shift_of(r, members, count, clean, in), in, out);
-        first = r->ends[set];
+    size_t columns = constants->columns, bytes = columns * (r->f32 ? 4u : 8u), first = 0;
+    bool clean[ROWS];
+    for (size_t i = 0; i < frames; i++) {
+        clean[i] = is_clean(r, in + i * bytes, columns);
     }
-    move_members(r, r->members + first, constants->columns - first,
-                 (weiri_shift){.less = 0.0, .gain = 1.0, .clean = clean}, in, out);
+    for (size_t set = 0; set <= constants->sets; set++) {
+        const uint32_t *members = r->members + first;
+        size_t count = (set < constants->sets ? r->ends[set] : columns) - first;
+        weiri_shift shifts[ROWS];
+        for (size_t i = 0; i < frames; i++) {
+            shifts[i] = (weiri_shift){.gain = 1.0, .clean = clean[i]};
+        }
+        if (set < constants->sets) {
+            (constants->mode == MEAN ? means_of : medians_of)(r, in, columns, frames, members,
+                                                              count, shifts);
+        }
+        for (size_t i = 0; i < frames; i++) {
+            move_members(r, members, count, shifts[i], in + i * bytes, out + i * bytes);
+        }
+        first += count;
+    }
 }
 
 /* ---- rows that are sets of adjacent columns ---------------------------------------------------- */
-
-enum { ROWS = 16 }; /* of 256 f32: still in L1 when they are moved */
 
 /* The means of some rows; a missing sample in a row, or one too large, makes its mean not finite. */
 static void row_means(const call *r, const void *in, size_t rows, double *ret_means)
@@ -350,31 +394,30 @@ static void row_means(const call *r, const void *in, size_t rows, double *ret_me
     }
 }
 
-/* What is subtracted from some rows, at most ROWS; `first`: number of the first of them. */
-static void row_shifts(
-    const call *r, const unsigned char *from, size_t first, size_t rows, weiri_shift *ret_shifts)
+/* What is subtracted from some rows, at most ROWS. */
+static void
+row_shifts(const call *r, const unsigned char *from, size_t rows, weiri_shift *ret_shifts)
 {
-    const weiri_kernels *kernels = weiri_kernels_get();
     const reference_constants *constants = r->constants;
     size_t row = constants->row, bytes = row * (r->f32 ? 4u : 8u);
-    double means[ROWS];
-    bool by_mean = constants->mode == MEAN && row > (constants->include_current ? 0u : 1u);
-    double gain = by_mean ? gain_of(constants, row) : 1.0;
-    if (by_mean) {
-        row_means(r, from, rows, means);
-    }
-    for (size_t i = 0; i < rows; i++) {
-        const void *values = from + i * bytes;
-        bool clean = by_mean  ? isfinite(means[i])
-                     : r->f32 ? kernels->finite_f32(values, row)
-                              : kernels->finite_f64(values, row);
-        if (by_mean && clean) {
-            ret_shifts[i] = (weiri_shift){.less = means[i], .gain = gain, .clean = true};
-        } else { /* by its table, whose numbers count from the frame's start */
-            size_t set = (first + i) % constants->sets;
-            ret_shifts[i] =
-                shift_of(r, r->members + set * row, row, clean, from + i * bytes - set * bytes);
+    if (constants->mode == MEDIAN) {
+        for (size_t i = 0; i < rows; i++) {
+            ret_shifts[i].clean = is_clean(r, from + i * bytes, row);
         }
+        medians_of(r, from, row, rows, NULL, row, ret_shifts);
+        return;
+    }
+    double means[ROWS];
+    bool clean = row > (constants->include_current ? 0u : 1u);
+    double gain = clean ? gain_of(constants, row) : 1.0;
+    row_means(r, from, rows, means);
+    for (size_t i = 0; i < rows; i++) {
+        ret_shifts[i] =
+            (weiri_shift){.less = means[i], .gain = gain, .clean = isfinite(means[i]) != 0};
+        clean = clean && ret_shifts[i].clean;
+    }
+    if (!clean) {
+        means_of(r, from, row, rows, NULL, row, ret_shifts);
     }
 }
 
@@ -450,12 +493,13 @@ static void run(weiri_block *block, const weiri_work *work)
     for (size_t row = 0; row < rows; row += ROWS) {
         size_t some = rows - row < ROWS ? rows - row : ROWS;
         weiri_shift shifts[ROWS];
-        row_shifts(&r, from + row * row_bytes, row, some, shifts);
+        row_shifts(&r, from + row * row_bytes, some, shifts);
         move_rows(&r, from + row * row_bytes, to + row * row_bytes, row, some, shifts);
     }
     size_t frame_bytes = constants->columns * value;
-    for (size_t frame = 0; constants->row == 0 && frame < work->consume; frame++) {
-        reference_frame(&r, from + frame * frame_bytes, to + frame * frame_bytes);
+    for (size_t frame = 0; constants->row == 0 && frame < work->consume; frame += ROWS) {
+        size_t some = work->consume - frame < ROWS ? work->consume - frame : ROWS;
+        reference_frames(&r, from + frame * frame_bytes, to + frame * frame_bytes, some);
     }
 }
 

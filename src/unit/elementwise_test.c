@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * elementwise_test.c: abs, clip, linear, log, pow and scale against one line of arithmetic each; S1 S5 for
+ * elementwise_test.c: abs, activation, anscombe, clip, linear, log, pow, scale and others against one line of arithmetic each; S1 S5 for
  * them, and in place.
  */
 #include "unit/drive.h"
@@ -82,11 +82,60 @@ static double expect_linear(double x, bool f32)
     return f32 ? (double)(float)y : y;
 }
 
+static double expect_const_add(double x, bool f32)
+{
+    return f32 ? (double)((float)x + -0.3f) : x + -0.3;
+}
+
+static double expect_value_minus_x(double x, bool f32)
+{
+    return f32 ? (double)(0.3f - (float)x) : 0.3 - x;
+}
+
+static double expect_anscombe(double x, bool f32)
+{
+    return f32 ? (double)(2.0f * sqrtf((float)x + 0.375f)) : 2.0 * sqrt(x + 0.375);
+}
+
+static double expect_inverse_exact(double x, bool f32)
+{
+    long double a = sqrtl(1.5L), d = x < (double)a ? a : (long double)x;
+    long double y = d * d / 4 + a / (4 * d) - 11 / (8 * d * d) + 5 * a / (8 * d * d * d) - 0.125L;
+    return f32 ? (double)(float)y : (double)y;
+}
+
+static double expect_inverse_algebraic(double x, bool f32)
+{
+    double y = x * x / 4.0 - 0.375;
+    return f32 ? (double)(float)y : y;
+}
+
+static double expect_expit(double x, bool f32)
+{
+    double y = (double)(1.0L / (1.0L + expl(-(long double)x)));
+    return f32 ? (double)(float)y : y;
+}
+
+static double expect_logit(double x, bool f32)
+{
+    long double p = (long double)x;
+    long double y =
+        p < 0.25L ? logl(p) - log1pl(-p) : log1pl(2.0L * p - 1.0L) - log1pl(1.0L - 2.0L * p);
+    return x < 0.0 || x > 1.0 ? (double)NAN : f32 ? (double)(float)y : (double)y;
+}
+
+static double expect_log_expit(double x, bool f32)
+{
+    double y = (double)-log1pl(expl(-(long double)x));
+    return f32 ? (double)(float)y : y;
+}
+
 /* Of logarithms and powers by vectors (libmvec); all else is rounded once. */
 static double ulps(const sample_case *c)
 {
     bool vectors = c->expected == expect_power || c->expected == expect_log10 ||
-                   c->expected == expect_log2_clipped;
+                   c->expected == expect_log2_clipped || c->expected == expect_expit ||
+                   c->expected == expect_logit || c->expected == expect_log_expit;
     return vectors ? 4.0 : 1.3;
 }
 
@@ -117,7 +166,8 @@ static void run_case(const sample_case *c, bool f32, uint64_t *random)
         double x = drive_input(&spec, data, i), y = drive_value(d, &o, i);
         missing[i % channels] += isfinite(x) ? 0 : 1;
         drive_near(y, isfinite(x) ? c->expected(x, f32) : (double)NAN,
-                   ulps(c) * (f32 ? 6e-8 : 2.3e-16), 0.0, c->unit);
+                   ulps(c) * (f32 ? 6e-8 : 2.3e-16),
+                   c->expected == expect_inverse_exact ? 1e-15 : 0.0, c->unit);
     }
     for (size_t k = 0; k < channels; k++) {
         assert_int_equal(d->block->missing[k], missing[k]);
@@ -145,6 +195,21 @@ static void each_value(void **state)
         {"clip", {{0}}, 0, expect_same},
         {"clip", {weir_number("min", -0.7), weir_number("max", 1.3)}, 2, expect_clip},
         {"clip", {weir_number("max", 0.25)}, 1, expect_clip_above},
+        {"const_add", {{0}}, 0, expect_same},
+        {"const_add", {weir_number("value", -0.3)}, 1, expect_const_add},
+        {"const_difference", {weir_number("value", 0.3)}, 1, expect_const_add},
+        {"const_difference",
+         {weir_number("value", 0.3), weir_text("subtrahend", "false")},
+         2,
+         expect_value_minus_x},
+        {"anscombe", {{0}}, 0, expect_anscombe},
+        {"inverse_anscombe", {{0}}, 0, expect_inverse_exact},
+        {"inverse_anscombe", {weir_text("method", "algebraic")}, 1, expect_inverse_algebraic},
+        {"activation", {{0}}, 0, expect_same},
+        {"activation", {weir_text("function", "sigmoid")}, 1, expect_expit},
+        {"activation", {weir_text("function", "expit")}, 1, expect_expit},
+        {"activation", {weir_text("function", "logit")}, 1, expect_logit},
+        {"activation", {weir_text("function", "log_expit")}, 1, expect_log_expit},
         {"linear", {{0}}, 0, expect_same},
         {"linear", {weir_number("scale", 2.5), weir_number("offset", -1.0)}, 2, expect_linear},
     };

@@ -2,8 +2,6 @@
  *
  * ewma.c: exponentially weighted moving average, from zero with bias correction (S9).
  */
-#include <math.h>
-
 #include "unit/ewma_shared.h"
 
 enum { WORDS = 2 }; /* weight, mean */
@@ -18,17 +16,9 @@ static void prepare(const void *settings, const weiri_unit_plan *plan, void *con
     weiri_ewma_prepare(settings, plan, constants);
 }
 
-/* Weights of samples before a frame, k frames later: (beta^(k + 1) - beta^(n + 1)) / (1 - beta^(n + 1)) in all,
- * at most beta^(k + 1), with beta = exp(-1 / (time constant x rate)). */
 static uint64_t settle(const void *settings, const weiri_unit_plan *plan, double tolerance)
 {
-    const weiri_ewma_settings *given = settings;
-    if (given->passthrough || tolerance >= 1.0) {
-        return 0;
-    }
-    double frames = ceil(-log(tolerance) * given->time_constant * plan->in->rate_hz) - 1.0;
-    return frames < 0x1p63 ? (uint64_t)fmax(frames, 0.0)
-                           : WEIRI_SETTLES_NEVER; /* a tolerance of 0 too */
+    return weiri_ewma_settle(settings, plan, tolerance);
 }
 
 static void run(weiri_block *block, const weiri_work *work)

@@ -21,7 +21,8 @@ weir_err weiri_ewma_plan(const weiri_ewma_settings *settings, weiri_unit_plan *p
         plan->delay_frames =
             (double)NAN; /* grows to time_constant x rate as the average forgets its start */
     }
-    return weiri_recursive_plan(plan, settings->passthrough ? 0 : words, false);
+    return weiri_recursive_plan(plan, settings->passthrough ? 0 : words, sizeof(weiri_ewma_params),
+                                false);
 }
 
 void weiri_ewma_prepare(const weiri_ewma_settings *settings,
@@ -29,8 +30,22 @@ void weiri_ewma_prepare(const weiri_ewma_settings *settings,
                         weiri_recursive *ret_constants)
 {
     double alpha = -expm1(-1.0 / (settings->time_constant * plan->in->rate_hz));
-    weiri_recursive_prepare(plan, ret_constants);
-    ret_constants->params.ewma = (weiri_ewma_params){alpha, 1.0 - alpha};
+    weiri_ewma_params params = {alpha, 1.0 - alpha};
+    weiri_recursive_prepare(plan, &params, sizeof params, ret_constants);
+}
+
+/* Weights of samples before a frame, k frames later: (beta^(k + 1) - beta^(n + 1)) / (1 - beta^(n + 1)) in all,
+ * at most beta^(k + 1), with beta = exp(-1 / (time constant x rate)). */
+uint64_t weiri_ewma_settle(const weiri_ewma_settings *settings,
+                           const weiri_unit_plan *plan,
+                           double tolerance)
+{
+    if (settings->passthrough || tolerance >= 1.0) {
+        return 0;
+    }
+    double frames = ceil(-log(tolerance) * settings->time_constant * plan->in->rate_hz) - 1.0;
+    return frames < 0x1p63 ? (uint64_t)fmax(frames, 0.0)
+                           : WEIRI_SETTLES_NEVER; /* a tolerance of 0 too */
 }
 
 const weir_setting weiri_ewma_table[] = {

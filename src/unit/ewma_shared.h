@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * ewma_shared.h: what the units on exponentially weighted statistics share: ewma, and
- * adaptive_standard_scaler.
+ * ewma_shared.h: what the units on exponentially weighted statistics share: ewma,
+ * detrend and adaptive_standard_scaler.
  */
 #ifndef WEIRI_EWMA_SHARED_H
 #define WEIRI_EWMA_SHARED_H
@@ -20,5 +20,9 @@ weir_err weiri_ewma_plan(const weiri_ewma_settings *settings, weiri_unit_plan *p
 void weiri_ewma_prepare(const weiri_ewma_settings *settings,
                         const weiri_unit_plan *plan,
                         weiri_recursive *ret_constants);
+/* Of the mean. */
+uint64_t weiri_ewma_settle(const weiri_ewma_settings *settings,
+                           const weiri_unit_plan *plan,
+                           double tolerance);
 
 #endif

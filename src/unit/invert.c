@@ -27,12 +27,12 @@ const weiri_unit_ops weiri_unit_invert = {
     .ops_size = sizeof(weiri_unit_ops),
     .info = {.name = "invert",
              .summary = "reciprocal of each value",
-             .formula = "y = -x, value by value.",
+             .formula = "y = 1 / x, value by value. That of 0 is infinite: the next unit treats it "
+                        "as missing.",
              .ezmsg = "math.invert.InvertTransformer",
              .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .plan = plan,
     .run = weiri_elementwise_run,
-    .strided = true,
     .compute = compute,
 };

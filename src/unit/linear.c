@@ -3,6 +3,7 @@
  * linear.c: each value times a factor, plus an offset; one of each for all, or one an entry of an
  * axis. Sums over channels are affine_transform's.
  */
+#include "unit/linear.h"
 #include "kernel/kernel.h"
 #include "unit/elementwise.h"
 
@@ -11,20 +12,12 @@ typedef struct linear_settings {
     const char *axis;
 } linear_settings;
 
-/* Factors and offsets of all columns; where rows are short, of several rows, so that calls are worth it. */
-typedef struct linear_constants {
-    size_t channels, inner;  /* a row is [... x channels x inner] */
-    size_t period;           /* values in each table */
-    size_t factors, offsets; /* where the tables are, in bytes from here */
-    uint64_t equal;          /* not 0: all columns have the same factor and offset */
-} linear_constants;
-
-static linear_constants lay_out(const weir_spec *in, uint64_t *ret_bytes)
+weiri_linear weiri_linear_lay_out(const weir_spec *in, uint64_t *ret_bytes)
 {
     weiri_carver carver = {.base = NULL};
     weiri_split split = weiri_spec_channels(in);
     size_t columns = (size_t)weir_spec_columns(in);
-    linear_constants constants = {
+    weiri_linear constants = {
         .channels = (size_t)split.size,
         .inner = (size_t)split.inner,
         .period = columns < 256 ? 256 / columns * columns : columns,
@@ -75,7 +68,7 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     if (err == WEIR_OK) {
         err = check_list("offset", &linear->offset, plan->in, dim);
     }
-    (void)lay_out(plan->in, &plan->constant_bytes);
+    (void)weiri_linear_lay_out(plan->in, &plan->constant_bytes);
     return err;
 }
 
@@ -84,8 +77,8 @@ static void prepare(const void *settings, const weiri_unit_plan *plan, void *mem
     const linear_settings *linear = settings;
     const weir_spec *in = plan->in;
     uint64_t bytes;
-    linear_constants *constants = memory;
-    *constants = lay_out(in, &bytes);
+    weiri_linear *constants = memory;
+    *constants = weiri_linear_lay_out(in, &bytes);
     constants->equal = linear->scale.count == 1 && linear->offset.count == 1;
     double *factors = (double *)((unsigned char *)memory + constants->factors);
     double *offsets = (double *)((unsigned char *)memory + constants->offsets);
@@ -101,7 +94,7 @@ static void prepare(const void *settings, const weiri_unit_plan *plan, void *mem
 
 /* Where value number `value` of a block of channels has its factor, and how many follow one another there. */
 static size_t
-place(const linear_constants *constants, const weiri_block *block, size_t value, size_t *ret_count)
+place(const weiri_linear *constants, const weiri_block *block, size_t value, size_t *ret_count)
 {
     if (constants->equal || block->channels == constants->channels) {
         *ret_count = constants->period - value % constants->period;
@@ -114,9 +107,10 @@ place(const linear_constants *constants, const weiri_block *block, size_t value,
     return column / some * all + (size_t)block->first_channel * constants->inner + column % some;
 }
 
-static void compute(const weiri_block *block, const void *in, void *out, size_t first, size_t count)
+void weiri_linear_compute(
+    const weiri_block *block, const void *in, void *out, size_t first, size_t count)
 {
-    const linear_constants *constants = block->constants;
+    const weiri_linear *constants = block->constants;
     const unsigned char *base = block->constants;
     for (size_t done = 0; done < count;) {
         size_t some, at = place(constants, block, first + done, &some);
@@ -166,6 +160,5 @@ const weiri_unit_ops weiri_unit_linear = {
     .plan = plan,
     .prepare = prepare,
     .run = weiri_elementwise_run,
-    .strided = true,
-    .compute = compute,
+    .compute = weiri_linear_compute,
 };

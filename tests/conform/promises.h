@@ -167,7 +167,7 @@ static void check_missing(const fixture *at, const test_signal *signal, const te
         size_t channel = i % columns / out_inner % out_channels;
         for (size_t k = 0; k < parts; k++) {
             double value = output_get(&output, out->dtype, i * parts + k);
-            if (same_shape && !isfinite(test_signal_get(&dirty, i)) &&
+            if (same_shape && test_is_float(out->dtype) && !isfinite(test_signal_get(&dirty, i)) &&
                 !(at->info->flags & WEIR_UNIT_ANY_DTYPE) && !isnan(value)) {
                 print_error("S5: %s gives %g for a missing sample\n", at->info->name, value);
                 fail();
@@ -258,6 +258,9 @@ static void check_bytes(const fixture *at, const test_signal *clean)
         uint64_t used = weir_chain_used_bytes(chain, i);
         if (strcmp(part->kind, "record port") == 0) {
             continue; /* records: this signal has few; on the worst in promise/records_test.c */
+        }
+        if (strcmp(part->kind, "scratch") == 0 && !floats) {
+            continue; /* integers are never missing: this is not the worst input of what that needs */
         }
         if ((used + TEST_PADDING) * 10 < part->bytes * 8) {
             print_error("M6: %s %s: %llu of %llu B used\n", part->name, part->kind,

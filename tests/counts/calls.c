@@ -51,6 +51,21 @@ BOTH(scale, k(in, out, count, 3.0))
 BOTH(clip, k(in, out, count, -1, 1))
 BOTH(linear, k(in, out, count, factors, offsets))
 BOTH(log, k(squares, out, count, 1.0, -INFINITY))
+BOTH(offset, k(in, out, count, -1, 2))
+BOTH(parabola, k(in, out, count, 0.25, -0.375))
+BOTH(anscombe, k(squares, out, count))
+BOTH(inverse_anscombe, k(squares, out, count))
+BOTH(expit, k(in, out, count))
+BOTH(logit, k(squares, out, count))
+BOTH(log_expit, k(in, out, count))
+BOTH(subtract, k(in + 1, in, out, count - 1, 1.0))
+#define LEVELS(integer, type)                                                                      \
+    BOTH(levels_##integer, static const weiri_levels levels = {-3.0, 3.0, 6.0, 255.0, 0.0};        \
+         *(uint32_t *)tile->scratch = k(in, (type *)(void *)out, count, &levels))
+LEVELS(u8, uint8_t)
+LEVELS(u16, uint16_t)
+LEVELS(i16, int16_t)
+LEVELS(i32, int32_t)
 BOTH(add, k(in, in + 1, out, count - 1, -1))
 BOTH(sum, out[0] = k(in, count))
 BOTH(sums, k(in, frames, channels, out))
@@ -58,8 +73,8 @@ BOTH(
     shift, weiri_shift shifts[64]; for (size_t i = 0; i < 64; i++) {
         shifts[i] = (weiri_shift){.less = 0.25, .gain = 1, .clean = true};
     }(void)k(in, channels, out, frames < 64 ? frames : 64, channels, shifts))
-BOTH(median, out[0] = k(in, channels, tile->scratch))
-BOTH(medians_of_others, k(in, channels, tile->scratch, (weiri_shift *)(void *)tile->state))
+BOTH(medians, weiri_shift shifts[64];
+     k(in, channels, frames < 64 ? frames : 64, NULL, channels, false, tile->scratch, shifts))
 BOTH(shift_others, weiri_shift shift = {.less = 0.25, .below = 0.5}; k(in, out, channels, &shift))
 BOTH(sos, k(&sections, tile->state, in, channels, out, channels, frames, NULL))
 BOTH(ewma, k(&slow, tile->state, in, channels, out, channels, frames, NULL))
@@ -85,8 +100,10 @@ BOTH(reduce_median, k(in, frames, channels, tile->scratch, tile->state))
 #define ROW(name) {#name "_f32", call_##name##_f32}, {#name "_f64", call_##name##_f64},
 const count_call count_calls[] = {
     ROW(finite) ROW(copy) ROW(abs) ROW(square) ROW(root) ROW(reciprocal) ROW(power) ROW(scale)
-        ROW(clip) ROW(linear) ROW(log) ROW(add) ROW(sum) ROW(sums) ROW(shift) ROW(median)
-            ROW(medians_of_others) ROW(shift_others) ROW(sos) ROW(ewma) ROW(standardize)
-                ROW(reduce_sum) ROW(reduce_extreme) ROW(reduce_where) ROW(reduce_spread)
-                    ROW(reduce_area) ROW(reduce_absent) ROW(reduce_median){0},
+        ROW(clip) ROW(linear) ROW(log) ROW(offset) ROW(parabola) ROW(anscombe) ROW(inverse_anscombe)
+            ROW(expit) ROW(logit) ROW(log_expit) ROW(subtract) ROW(levels_u8) ROW(levels_u16)
+                ROW(levels_i16) ROW(levels_i32) ROW(add) ROW(sum) ROW(sums) ROW(shift) ROW(medians)
+                    ROW(shift_others) ROW(sos) ROW(ewma) ROW(standardize) ROW(reduce_sum)
+                        ROW(reduce_extreme) ROW(reduce_where) ROW(reduce_spread) ROW(reduce_area)
+                            ROW(reduce_absent) ROW(reduce_median){0},
 };
