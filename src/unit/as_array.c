@@ -169,19 +169,19 @@ static bool is_clean(weir_dtype part, const void *values, size_t count)
                               : true;
 }
 
-/* Real values to f64, at once: 0.16 ns a value, by way of `values` 0.20. */
-static void widen(weiri_block *block, const void *in, double *out, size_t count)
+/* Parts to f64, at once: 0.16 ns a value, by way of `values` 0.20. */
+static void widen(weiri_block *block, const weiri_work *work, size_t count)
 {
-    weir_dtype from = block->in->dtype;
+    weir_dtype from = weir_dtype_part(block->in->dtype);
     bool clean = true;
     for (size_t at = 0; at < count; at += SOME) {
         size_t some = count - at < SOME ? count - at : SOME;
-        const unsigned char *values = (const unsigned char *)in + at * weir_dtype_bytes(from);
+        const unsigned char *values = (const unsigned char *)work->in[0] + at * weir_dtype_bytes(from);
         clean = is_clean(from, values, some) && clean;
-        load(from, values, 0, some, out + at);
+        load(from, values, 0, some, (double *)work->out + at);
     }
     if (!clean) {
-        weiri_count_missing(block, in, count / (size_t)weir_spec_columns(block->in));
+        weiri_count_missing(block, work->in[0], work->consume);
     }
 }
 
@@ -195,7 +195,7 @@ static void run(weiri_block *block, const weiri_work *work)
     bool same = from == to && grows == 1;
     double values[2 * SOME];
     if (to == WEIR_F64 && grows == 1 && !same) { /* larger than any input, so out is not in */
-        widen(block, in, work->out, count);
+        widen(block, work, count);
         return;
     }
     if (!is_clean(from, in, count)) { /* S5; before anything is written, since out may be in */
