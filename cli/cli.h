@@ -75,6 +75,8 @@ const char *cli_bold(FILE *file);
 const char *cli_plain(FILE *file);
 /* Writes text with control characters replaced, so that a recording's labels cannot steer a terminal. */
 void cli_put_clean(FILE *file, const char *text);
+/* Writes text into HTML or SVG; control characters become blanks, NULL nothing. */
+void cli_put_escaped(FILE *file, const char *text);
 /* The name nearest to `found`, or NULL. */
 const char *cli_nearest(const char *found, const char *const *names, size_t count);
 
@@ -87,6 +89,9 @@ char *cli_rate(double rate_hz, char *text, size_t size);     /* "30 kHz" */
 char *cli_duration(double seconds, char *text, size_t size); /* "11 min 38 s" */
 char *cli_times(double times, char *text, size_t size);      /* "25.1 x", "278,000 x" */
 char *cli_shape(const weir_spec *spec, char *text, size_t size); /* "time x 256 ch" */
+/* "1.2 ms", "0", "never" of a lag or settling time; "differs" of a delay that depends on frequency. */
+char *cli_frames_time(uint64_t frames, double rate_hz, char *text, size_t size);
+char *cli_delay_time(double frames, double rate_hz, char *text, size_t size);
 /* Exact length of a stretch of frames. */
 double cli_seconds(uint64_t frames, double rate_hz);
 
@@ -248,6 +253,7 @@ typedef struct cli_job {
     weir_sink **sinks;
     char **output_files; /* one an output; entries NULL without -o */
     const weir_plan *plan;
+    struct cli_picture *picture; /* of --report; NULL = none */
 } cli_job;
 
 extern const struct argp run_argp, plan_argp; /* their input: cli_job */
@@ -269,7 +275,7 @@ json_t *cli_plan_json(const cli_job *job);
 /* One line on a plan that does not fit; returns its exit status. */
 int cli_plan_refuse(const cli_job *job);
 
-/* ---- summary.c, report.c: what a run measured ------------------------------------------------------------ */
+/* ---- summary.c, report.c, picture.c: what a run measured ------------------------------------------------------------ */
 
 typedef struct cli_result {
     weir_err err; /* WEIR_OK or WEIR_E_INTERRUPTED */
@@ -281,6 +287,14 @@ void cli_summary_print(const cli_job *job, const cli_result *result, FILE *file)
 json_t *cli_summary_json(const cli_job *job, const cli_result *result);
 /* Calls line() for each notice of recording and chain. */
 void cli_notices(const cli_job *job, void (*line)(void *user, const char *text), void *user);
+/* picture.c: the picture of the first output's signal for --report, gathered while the job runs. Its sink takes the
+ * place of the output's own, to which it passes everything on. The memory is charged to the chain's cache. 0, or the
+ * exit status after a line was printed. */
+int cli_picture_open(cli_job *job);
+/* Writes it as SVG, after the run. */
+void cli_picture_write(const cli_job *job, const cli_result *result, FILE *file);
+void cli_picture_free(cli_job *job);
+
 /* Writes the report of --report: 0, or the exit status after a line was said. */
 int cli_report_write(const cli_job *job, const cli_result *result);
 

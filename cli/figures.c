@@ -95,3 +95,19 @@ double cli_seconds(uint64_t frames, double rate_hz)
 {
     return frames == WEIR_FRAMES_UNKNOWN || !(rate_hz > 0) ? NAN : (double)frames / rate_hz;
 }
+
+char *cli_frames_time(uint64_t frames, double rate_hz, char *text, size_t size)
+{
+    if (frames != WEIR_SETTLES_NEVER)
+        return cli_delay_time((double)frames, rate_hz, text, size);
+    snprintf(text, size, "never");
+    return text;
+}
+
+char *cli_delay_time(double frames, double rate_hz, char *text, size_t size)
+{
+    if (frames != 0 && !isnan(frames))
+        return cli_duration(frames / rate_hz, text, size);
+    snprintf(text, size, isnan(frames) ? "differs" : "0");
+    return text;
+}

@@ -37,7 +37,7 @@ static const struct argp_option chain_options[] = {
 
 static const struct argp_option run_options[] = {
     {"report", CLI_OPT_REPORT, "FILE.html", 0,
-     "write an HTML report with the plan and measured figures", 1},
+     "write an HTML report: the plan, measured figures and a picture of the first output", 1},
     {"resume", CLI_OPT_RESUME, 0, 0,
      "continue from the --checkpoint file; start from the beginning if it does not exist", 1},
     {"records", CLI_OPT_RECORDS, "FILE.csv|FILE.npy", 0,
@@ -224,6 +224,7 @@ void cli_job_destroy(cli_job *job)
     }
     free(job->sinks);
     free(job->output_files);
+    cli_picture_free(job);
     weir_chain_destroy(job->chain);
     weir_cache_destroy(job->untiled_cache);
     (void)cli_write_end(&job->trace, false); /* of a run that failed */
@@ -372,6 +373,8 @@ int cli_job_open(cli_job *job)
     if (err != WEIR_OK)
         return fail_open(job, err);
     status = open_sinks(job);
+    if (status == 0 && job->report_path != NULL)
+        status = cli_picture_open(job);
     if (status != 0)
         return status;
     err = weir_chain_plan_run(job->chain, job->source, job->sinks, job->output_count, &job->plan);

@@ -65,24 +65,12 @@ static void print_memory(const weir_plan *plan, FILE *file)
         fprintf(file, "fused: the unit shares a working buffer with the next one\n");
 }
 
-static void add_frames(cli_table *table, uint64_t frames, double rate_hz)
-{
-    char text[CLI_FIGURE];
-    cli_table_cell(table, "%s",
-                   frames == WEIR_SETTLES_NEVER ? "never"
-                   : frames == 0                ? "0"
-                                 : cli_duration((double)frames / rate_hz, text, sizeof text));
-}
-
 static void add_times(cli_table *table, uint64_t lag, double delay, uint64_t settle, double rate_hz)
 {
     char text[CLI_FIGURE];
-    add_frames(table, lag, rate_hz);
-    cli_table_cell(table, "%s",
-                   isnan(delay) ? "differs"
-                   : delay == 0 ? "0"
-                                : cli_duration(delay / rate_hz, text, sizeof text));
-    add_frames(table, settle, rate_hz);
+    cli_table_cell(table, "%s", cli_frames_time(lag, rate_hz, text, sizeof text));
+    cli_table_cell(table, "%s", cli_delay_time(delay, rate_hz, text, sizeof text));
+    cli_table_cell(table, "%s", cli_frames_time(settle, rate_hz, text, sizeof text));
 }
 
 /* Dimensions of one frame: "256 ch". */

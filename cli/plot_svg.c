@@ -19,26 +19,6 @@ static void put(FILE *file, double number)
     fputs(plot_number(number, 0.01, text, sizeof(text)), file);
 }
 
-void plot_svg_text(FILE *file, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '&':
-            fputs("&amp;", file);
-            break;
-        case '<':
-            fputs("&lt;", file);
-            break;
-        case '>':
-            fputs("&gt;", file);
-            break;
-        default:
-            if ((unsigned char)*text >= ' ')
-                fputc(*text, file);
-        }
-    }
-}
-
 /* One panel's frame on the page. */
 typedef struct frame {
     double top, low, high;
@@ -139,7 +119,7 @@ void plot_svg_label(FILE *file, double x, double y, const char *anchor, const ch
     fputs("\" y=\"", file);
     put(file, y);
     fputs("\">", file);
-    plot_svg_text(file, text);
+    cli_put_escaped(file, text);
     fputs("</text>\n", file);
 }
 
@@ -181,7 +161,7 @@ static void put_notes(FILE *file, const frame *f, const plot_panel *panel)
             continue;
         double x = x_of(f, note->time_s), width = 6.5 * (double)strlen(note->text) + 8;
         fputs("<g class=\"note\" font-size=\"10\" fill=\"#b83280\"><title>", file);
-        plot_svg_text(file, note->text);
+        cli_put_escaped(file, note->text);
         fputs("</title>\n", file);
         plot_svg_rule(file, x, f->top, x, f->top + HEIGHT, "#d53f8c");
         if (x >= free_from && x + width <= LEFT + PLOT_COLUMNS + RIGHT) {
@@ -222,9 +202,9 @@ static void put_panel(FILE *file, const frame *f, const plot_panel *panel, const
     fprintf(file, "<text x=\"%d\" y=\"", LEFT);
     put(file, f->top - 9);
     fputs("\"><tspan font-weight=\"600\" font-size=\"14\" fill=\"#1a202c\">", file);
-    plot_svg_text(file, panel->title);
+    cli_put_escaped(file, panel->title);
     fputs("</tspan><tspan dx=\"8\">", file);
-    plot_svg_text(file, panel->from);
+    cli_put_escaped(file, panel->from);
     if (panel->low > panel->high)
         fputs(": no valid sample", file);
     fputs("</tspan></text>\n", file);
@@ -232,7 +212,7 @@ static void put_panel(FILE *file, const frame *f, const plot_panel *panel, const
         fputs("<text text-anchor=\"middle\" transform=\"translate(20 ", file);
         put(file, f->top + HEIGHT / 2.0);
         fputs(") rotate(-90)\">", file);
-        plot_svg_text(file, panel->unit);
+        cli_put_escaped(file, panel->unit);
         fputs("</text>\n", file);
     }
 }

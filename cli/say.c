@@ -85,6 +85,28 @@ char *cli_text(const char *format, ...)
     return text;
 }
 
+void cli_put_escaped(FILE *file, const char *text)
+{
+    for (; text != NULL && *text != '\0'; text++) {
+        switch (*text) {
+        case '<':
+            fputs("&lt;", file);
+            break;
+        case '>':
+            fputs("&gt;", file);
+            break;
+        case '&':
+            fputs("&amp;", file);
+            break;
+        case '"':
+            fputs("&quot;", file);
+            break;
+        default:
+            putc((unsigned char)*text < 0x20 ? ' ' : *text, file);
+        }
+    }
+}
+
 /* Edits (insert, remove, replace) that make b of a. Names are short: longer ones are far from all. */
 static size_t edits(const char *a, const char *b)
 {

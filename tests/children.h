@@ -29,6 +29,16 @@ typedef struct child_case {
         }                                                                                          \
     } while (0)
 
+/* The last lines that the library logged, for weir_log_set. */
+static char lines[4][256];
+static int line_count;
+
+static inline void keep_line(void *user, const char *line)
+{
+    (void)user;
+    snprintf(lines[line_count++ % 4], sizeof lines[0], "%s", line);
+}
+
 /* Waits for the child: its exit status, 999 if there was none. Also within a case. */
 static inline int child_status(pid_t child)
 {

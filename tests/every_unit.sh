@@ -3,14 +3,14 @@
 # reference's answers, or the reason why not is written here; a reason for a unit that has a case is out of date.
 . "$SOURCE/tests/cli/_lib.sh"
 reasons="
-activation none of its class; elementwise_test.c has NumPy's formulas
-adaptive_lattice_notch none of its class; its own test has known values
+activation no case recorded; its own test has SciPy's values
+adaptive_lattice_notch no case recorded; its own test has values of ezmsg-sigproc
+const_add no case recorded; its own test adds
+denormalize no case recorded: it draws random numbers; its own test has NumPy's
+inverse_anscombe no case recorded; its own test inverts anscombe
 add two inputs; a case is a chain without branches
 as_array changes the dtype only; cases are compared as float64
-const_add none of its class; elementwise_test.c has one line of arithmetic
-denormalize random numbers; its own test has NumPy's
 difference two inputs
-inverse_anscombe none of its class; elementwise_test.c has the formula
 merge two inputs
 threshold_crossing not in ezmsg-sigproc; its own test has known values
 "

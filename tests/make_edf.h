@@ -115,14 +115,4 @@ static inline const char *make(maker *m, const char *name)
     return write_file(name, m->file, m->bytes);
 }
 
-static inline weir_err open_only(const char *path, const weir_recording_options *options)
-{
-    weir_source *source = NULL;
-    weir_err err = weir_recording_open(path, options, &source);
-    if (err == WEIR_OK) {
-        source->ops->close(source);
-    }
-    return err;
-}
-
 #endif

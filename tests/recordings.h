@@ -115,6 +115,24 @@ static inline void recorded_free(recorded *all)
     *all = (recorded){0};
 }
 
+/* Whether a recording can be opened. */
+static inline weir_err open_only(const char *path, const weir_recording_options *options)
+{
+    weir_source *source = NULL;
+    weir_err err = weir_recording_open(path, options, &source);
+    if (err == WEIR_OK) {
+        source->ops->close(source);
+    }
+    return err;
+}
+
+static inline weir_recording_options at_rate(double rate_hz)
+{
+    weir_recording_options options = weir_recording_options_default();
+    options.rate_hz = rate_hz;
+    return options;
+}
+
 /* The path of a file in this process's own folder: below $TMPDIR, /tmp. */
 static inline const char *own_path(const char *name)
 {
@@ -171,6 +189,30 @@ static inline const char *write_file(const char *name, const void *bytes, size_t
     assert_int_equal(fwrite(bytes, 1, count, file), count);
     assert_int_equal(fclose(file), 0);
     return path;
+}
+
+/* Writes a recording into the own folder, over an earlier one; an error of the plan is returned. */
+static inline weir_err
+write_rows(const char *name, const weir_spec *spec, const void *rows, size_t frames)
+{
+    weir_output_options options = weir_output_options_default();
+    options.force = true;
+    weir_sink *sink = NULL;
+    assert_ok(weir_recording_create(own_path(name), &options, &sink));
+    uint64_t bytes = 0;
+    void *memory = NULL;
+    weir_err err = sink->ops->plan(sink, spec, &bytes);
+    if (err == WEIR_OK) {
+        memory = malloc((size_t)bytes);
+        assert_non_null(memory);
+        assert_ok(sink->ops->start(sink, spec, NULL, "", memory));
+        weir_message block = {.spec = spec, .data = rows, .frames = frames};
+        assert_ok(sink->ops->write(sink, &block));
+        assert_ok(sink->ops->finish(sink));
+    }
+    sink->ops->close(sink);
+    free(memory);
+    return err;
 }
 
 /* Descriptors that this process has open. */

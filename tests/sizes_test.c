@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "conform/stream.h"
+#include "no_sink.h"
 #include "testing.h"
 
 #include <unistd.h>
@@ -142,46 +143,6 @@ static weir_err source_info(void *given)
     return run(NULL, NULL, NULL, NULL, given);
 }
 
-static weir_err sink_plan(weir_sink *sink, const weir_spec *spec, uint64_t *ret_bytes)
-{
-    (void)sink;
-    (void)spec;
-    *ret_bytes = 0;
-    return WEIR_OK;
-}
-
-static weir_err sink_start(weir_sink *sink,
-                           const weir_spec *spec,
-                           const weir_source_info *source,
-                           const char *chain,
-                           void *memory)
-{
-    (void)sink;
-    (void)spec;
-    (void)source;
-    (void)chain;
-    (void)memory;
-    return WEIR_OK;
-}
-
-static weir_err sink_write(weir_sink *sink, const weir_message *block)
-{
-    (void)sink;
-    (void)block;
-    return WEIR_OK;
-}
-
-static weir_err sink_do(weir_sink *sink)
-{
-    (void)sink;
-    return WEIR_OK;
-}
-
-static void sink_end(weir_sink *sink)
-{
-    (void)sink;
-}
-
 static weir_err sink_ops(void *given)
 {
     return run(NULL, NULL, NULL, given, NULL);
@@ -293,8 +254,9 @@ static void fill_kinds(void)
     ADD(run_report, .report_size = sizeof made);
     ADD(replay_report, .report_size = sizeof made);
     ADD(tune_report, .report_size = sizeof made);
-    ADD(sink_ops, .ops_size = sizeof made, .name = "test", .plan = sink_plan, .start = sink_start,
-        .write = sink_write, .flush = sink_do, .finish = sink_do, .close = sink_end);
+    ADD(sink_ops, .ops_size = sizeof made, .name = "test", .plan = no_sink_plan,
+        .start = no_sink_start, .write = no_sink_write, .flush = no_sink_do, .finish = no_sink_do,
+        .close = no_sink_close);
     add("source_ops", source_ops, "set it to sizeof(weir_source_ops)", source.base.ops,
         sizeof *source.base.ops);
     add("source_info", source_info, "set it to sizeof(weir_source_info)", &source.info,

@@ -8,9 +8,7 @@
 
 #include <string.h>
 
-#include <weir/cache.h>
-
-#include "testing.h"
+#include "caches.h"
 
 /* All that there are: M2, M3 and M4 hold for each, and M5's memory_limit. The first two keep M1 and all of M5
  * too; mlx keeps MLX's words there. What holds for one is tested on all that promise it. */
@@ -22,13 +20,6 @@ typedef struct witness {
     weir_heap *heap; /* counting */
     weir_cache *cache;
 } witness;
-
-static inline weir_cache_stats stats_of(weir_cache *cache)
-{
-    weir_cache_stats stats = {.stats_size = sizeof stats};
-    weir_cache_stats_read(cache, &stats);
-    return stats;
-}
 
 static inline weir_heap *counting_heap(void)
 {

@@ -106,11 +106,7 @@ static void drop(weiri_policy *policy, uint64_t bytes, weiri_leaving *list)
     while (f->idle.oldest != NULL && dropped < bytes) {
         weiri_record *record = f->idle.oldest;
         idle_remove(f, record);
-        record->state = WEIRI_RECORD_LEAVING;
-        record->next = list->records;
-        list->records = record;
-        list->count++;
-        list->bytes += record->buffer.charged;
+        weiri_leaving_add(list, record);
         dropped += record->buffer.charged;
     }
 }

@@ -167,11 +167,7 @@ static void drop(weiri_policy *policy, uint64_t bytes, weiri_leaving *list)
     while (m->idle.oldest != NULL && (all || dropped < bytes)) {
         weiri_record *record = m->idle.oldest;
         remove_idle(m, record);
-        record->state = WEIRI_RECORD_LEAVING;
-        record->next = list->records;
-        list->records = record;
-        list->count++;
-        list->bytes += record->buffer.charged;
+        weiri_leaving_add(list, record);
         dropped += record->buffer.charged;
     }
 }

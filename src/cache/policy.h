@@ -72,6 +72,16 @@ typedef struct weiri_leaving {
     uint64_t count; /* buffers, or pieces */
 } weiri_leaving;
 
+/* Puts a whole buffer on the list. */
+static inline void weiri_leaving_add(weiri_leaving *list, weiri_record *record)
+{
+    record->state = WEIRI_RECORD_LEAVING;
+    record->next = list->records;
+    list->records = record;
+    list->count++;
+    list->bytes += record->buffer.charged;
+}
+
 typedef enum weiri_moment {
     WEIRI_AT_MISS, /* bytes are about to be asked of the heap */
     WEIRI_AT_TAKE, /* a take has been served */

@@ -307,6 +307,10 @@ WEIRI_INLINE weiri_vd inverse_anscombe(weiri_vd x)
                 ##__VA_ARGS__)
 
 EACH_VECTOR_OF_BOTH(power, power_of(x, exponent), double exponent)
+EACH_VECTOR_OF_BOTH(inverse_anscombe, inverse_anscombe(x))
+EACH_VECTOR_OF_BOTH(expit, expit(x))
+EACH_VECTOR_OF_BOTH(logit, logit(x))
+EACH_VECTOR_OF_BOTH(log_expit, log_expit(x))
 EACH_VECTOR(log_f32,
             float,
             weiri_vd_load_f32,
@@ -321,7 +325,3 @@ EACH_VECTOR(log_f64,
             logarithm(x, divisor, least, false),
             double divisor,
             double least)
-EACH_VECTOR_OF_BOTH(inverse_anscombe, inverse_anscombe(x))
-EACH_VECTOR_OF_BOTH(expit, expit(x))
-EACH_VECTOR_OF_BOTH(logit, logit(x))
-EACH_VECTOR_OF_BOTH(log_expit, log_expit(x))

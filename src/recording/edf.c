@@ -70,18 +70,6 @@ static weir_err head_number(const weiri_reader *reader,
     return WEIR_OK;
 }
 
-static weir_err read_exactly(weiri_reader *reader, uint64_t offset, void *to, size_t bytes)
-{
-    size_t got = 0;
-    weir_err err = weiri_input_read(&reader->input, offset, to, bytes, bytes, &got);
-    if (err == WEIR_OK && got < bytes) {
-        return weiri_malformed(reader, offset + got,
-                               "the file ends within its header: found %zu bytes, expected %zu",
-                               got, bytes);
-    }
-    return err;
-}
-
 /* ---- start ---------------------------------------------------------------------------------------- */
 
 static bool two_digits(const char *text, int *ret)
@@ -229,7 +217,7 @@ static weir_err read_signals(weiri_reader *reader, const edf *e, signal *signals
         for (uint32_t first = 0; first < e->signals;) {
             uint32_t count = (uint32_t)(sizeof piece / width);
             count = count < e->signals - first ? count : e->signals - first;
-            weir_err err = read_exactly(reader, base + first * width, piece, count * width);
+            weir_err err = weiri_reader_header(reader, base + first * width, piece, count * width);
             for (uint32_t i = 0; err == WEIR_OK && i < count; i++) {
                 err = take_field(reader, &signals[first + i], first + i, number, piece + i * width,
                                  width, base + (first + i) * width);
@@ -332,7 +320,7 @@ static bool probe(const unsigned char *first, size_t count)
 
 static weir_err read_head(weiri_reader *reader, edf *e)
 {
-    weir_err err = read_exactly(reader, 0, e->head, EDF_HEAD);
+    weir_err err = weiri_reader_header(reader, 0, e->head, EDF_HEAD);
     if (err != WEIR_OK) {
         return err;
     }

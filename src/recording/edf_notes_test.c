@@ -8,6 +8,15 @@
 /* Annotation lists of record r; texts hold zero bytes. */
 #define LIST(r, text) (m.lists[r] = text, m.list_bytes[r] = sizeof text - 1)
 
+/* Reads the two signals of the higher rate. */
+static weir_recording_options two_signals(bool counts)
+{
+    weir_recording_options options = weir_recording_options_default();
+    options.channels = "0-1";
+    options.counts = counts;
+    return options;
+}
+
 static void preset_gaps(maker *of, bool bdf)
 {
     maker m;
@@ -135,9 +144,7 @@ static void part_of_a_cut(void **state)
     maker m;
     preset_gaps(&m, false);
     make(&m, "c.edf");
-    weir_recording_options options = weir_recording_options_default();
-    options.counts = true;
-    options.channels = "0-1";
+    weir_recording_options options = two_signals(true);
     static const uint64_t whole[] = {20, 30};
     check_gaps(write_file("c.edf", m.file, m.bytes - 7), &options, whole, 2, 0);
     m.records = "-1";
@@ -152,8 +159,7 @@ static void part_of_a_cut(void **state)
 static void check_notices(const char *path, const char *const *said, size_t count)
 {
     weir_source *source = NULL;
-    weir_recording_options options = weir_recording_options_default();
-    options.channels = "0-1";
+    weir_recording_options options = two_signals(false);
     assert_ok(weir_recording_open(path, &options, &source));
     const weir_source_info *info = source->ops->info(source);
     for (size_t i = 0; i < info->notice_count && i < count; i++) {
@@ -179,9 +185,7 @@ static void jumps(void **state)
         LIST(0, "+0\x14\x14\0");
         LIST(1, "+1\x14\x14\0");
         LIST(2, "+60\x14\x14\0+60.5\x14late\x14\0");
-        weir_recording_options options = weir_recording_options_default();
-        options.counts = true;
-        options.channels = "0-1";
+        weir_recording_options options = two_signals(true);
         static const uint64_t lengths[] = {20, 10};
         const char *path = make(&m, "j.edf");
         path = write_file("j.edf", m.file, m.bytes - 3 * (m.bytes - 1280) / 6);
@@ -217,9 +221,7 @@ static void distances(void **state)
     LIST(3, "+3\x14\x14\0");
     LIST(4, "+4.001\x14\x14\0"); /* to the ns */
     LIST(5, "+5\x14\x14\0");
-    weir_recording_options options = weir_recording_options_default();
-    options.counts = true;
-    options.channels = "0-1";
+    weir_recording_options options = two_signals(true);
     static const uint64_t one[] = {60};
     check_gaps(make(&m, "j.edf"), &options, one, 1, 0);
     check_notices(own_path("j.edf"), NULL, 0);
@@ -263,8 +265,7 @@ static void annotations(void **state)
     (void)state;
     maker m;
     preset_gaps(&m, false);
-    weir_recording_options options = weir_recording_options_default();
-    options.channels = "0-1";
+    weir_recording_options options = two_signals(false);
     static const char *const all[] = {"50000000 100000000 blink", "1250000000 -1 one",
                                       "1250000000 -1 two",        "8750000000 -1 far \xc2\xb5V",
                                       "-150000000 -1 before",     "6750000000 -1 cut"};
@@ -358,8 +359,7 @@ static void lists(void **state)
         m.list_bytes[0] = cases[i].bytes + 5;
         make(&m, "l.edf");
         const char *path = write_file("l.edf", m.file, 1280 + 2 * (10 + 10 + 2 + 30));
-        weir_recording_options options = weir_recording_options_default();
-        options.channels = "0-1";
+        weir_recording_options options = two_signals(false);
         check_annotations(path, &options, &cases[i].event, cases[i].event != NULL);
         check_notices(path, &cases[i].notice, cases[i].notice != NULL);
     }
@@ -372,8 +372,7 @@ static void lists(void **state)
     make(&m, "l.edf");
     static const char *const event[] = {"1000000000 -1 start of"}, *const said[] = {cut};
     const char *path = write_file("l.edf", m.file, 1280 + 2 * (10 + 10 + 2 + 8));
-    weir_recording_options options = weir_recording_options_default();
-    options.channels = "0-1";
+    weir_recording_options options = two_signals(false);
     check_annotations(path, &options, event, 1);
     check_notices(path, said, 1);
 }
@@ -397,9 +396,7 @@ static void far(void **state)
     LIST(3, "\0");
     LIST(4, "\0");
     LIST(5, "\0");
-    weir_recording_options options = weir_recording_options_default();
-    options.counts = true;
-    options.channels = "0-1";
+    weir_recording_options options = two_signals(true);
     static const uint64_t lengths[] = {2000, 4000};
     check_gaps(make(&m, "f.edf"), &options, lengths, 2, 0);
     static const char *const events[] = {"9223372036000000000 4611686018000000000 last"};
@@ -434,8 +431,7 @@ static void long_texts(void **state)
     static const char *const said[] = {"1 annotations are truncated to 400 bytes"};
     check_notices(make(&m, "t.edf"), said, 1);
     weir_source *source = NULL;
-    weir_recording_options options = weir_recording_options_default();
-    options.channels = "0-1";
+    weir_recording_options options = two_signals(false);
     assert_ok(weir_recording_open(own_path("t.edf"), &options, &source));
     assert_int_equal(strlen(source->ops->info(source)->annotations[0].text), 399);
     source->ops->close(source);
@@ -458,8 +454,7 @@ static void many_annotations(void **state)
         m.lists[r] = list;
         m.list_bytes[r] = used;
     }
-    weir_recording_options options = weir_recording_options_default();
-    options.channels = "0-1";
+    weir_recording_options options = two_signals(false);
     weir_source *source = NULL;
     assert_ok(weir_recording_open(make(&m, "m.edf"), &options, &source));
     const weir_source_info *info = source->ops->info(source);

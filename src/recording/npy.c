@@ -200,22 +200,10 @@ static weir_err parse(parser *in, header *ret)
     return *in->at == 0 ? WEIR_OK : wrong(in, "nothing more");
 }
 
-static weir_err read_exactly(weiri_reader *reader, uint64_t offset, void *to, size_t bytes)
-{
-    size_t got = 0;
-    weir_err err = weiri_input_read(&reader->input, offset, to, bytes, bytes, &got);
-    if (err == WEIR_OK && got < bytes) {
-        return weiri_malformed(reader, offset + got,
-                               "the file ends within its header: found %zu bytes, expected %zu",
-                               got, bytes);
-    }
-    return err;
-}
-
 static weir_err read_header(weiri_reader *reader, header *ret)
 {
     unsigned char lead[12];
-    weir_err err = read_exactly(reader, 0, lead, 10);
+    weir_err err = weiri_reader_header(reader, 0, lead, 10);
     if (err != WEIR_OK) {
         return err;
     }
@@ -228,7 +216,7 @@ static weir_err read_header(weiri_reader *reader, header *ret)
     uint64_t length = lead[8] | (uint64_t)lead[9] << 8;
     uint64_t offset = 10;
     if (lead[6] > 1) {
-        err = read_exactly(reader, 10, lead + 10, 2);
+        err = weiri_reader_header(reader, 10, lead + 10, 2);
         length |= (uint64_t)lead[10] << 16 | (uint64_t)lead[11] << 24;
         offset = 12;
     }
@@ -238,7 +226,7 @@ static weir_err read_header(weiri_reader *reader, header *ret)
     }
     char text[MAX_HEADER + 1];
     if (err == WEIR_OK) {
-        err = read_exactly(reader, offset, text, (size_t)length);
+        err = weiri_reader_header(reader, offset, text, (size_t)length);
     }
     if (err != WEIR_OK) {
         return err;

@@ -24,18 +24,6 @@ static int16_t short_at(const unsigned char *from)
     return (int16_t)(uint16_t)weiri_little(from, 2);
 }
 
-static weir_err read_exactly(weiri_reader *reader, uint64_t offset, void *to, size_t bytes)
-{
-    size_t got = 0;
-    weir_err err = weiri_input_read(&reader->input, offset, to, bytes, bytes, &got);
-    if (err == WEIR_OK && got < bytes) {
-        return weiri_malformed(reader, offset + got,
-                               "the file ends within its header: found %zu bytes, expected %zu",
-                               got, bytes);
-    }
-    return err;
-}
-
 /* ---- the header ----------------------------------------------------------------------------------- */
 
 static bool probe(const unsigned char *first, size_t count)
@@ -131,7 +119,7 @@ static weir_err open_21(weiri_reader *reader)
 {
     nsx *e = reader->own;
     unsigned char head[HEAD_21], id[4];
-    weir_err err = read_exactly(reader, 0, head, sizeof head);
+    weir_err err = weiri_reader_header(reader, 0, head, sizeof head);
     if (err != WEIR_OK) {
         return err;
     }
@@ -145,7 +133,7 @@ static weir_err open_21(weiri_reader *reader)
     }
     for (uint64_t i = 0; err == WEIR_OK && i < reader->channel_count; i++) {
         char label[32];
-        err = read_exactly(reader, HEAD_21 + i * sizeof id, id, sizeof id);
+        err = weiri_reader_header(reader, HEAD_21 + i * sizeof id, id, sizeof id);
         if (err == WEIR_OK) {
             uint64_t electrode = weiri_little(id, sizeof id);
             bool analog = electrode > 128 && electrode <= 144; /* inputs beside the electrodes */
@@ -164,7 +152,7 @@ static weir_err read_channel(weiri_reader *reader, uint64_t i)
     unsigned char ext[EXTENDED];
     weiri_channel *channel = &reader->channels[i];
     uint64_t at = HEAD_22 + i * EXTENDED;
-    weir_err err = read_exactly(reader, at, ext, sizeof ext);
+    weir_err err = weiri_reader_header(reader, at, ext, sizeof ext);
     if (err == WEIR_OK && (ext[0] != 'C' || ext[1] != 'C')) {
         err = weiri_malformed(reader, at, "found bytes %u %u, expected CC of channel %llu's header",
                               ext[0], ext[1], (unsigned long long)i);
@@ -199,7 +187,7 @@ static weir_err open_22(weiri_reader *reader, bool wide)
 {
     nsx *e = reader->own;
     unsigned char head[HEAD_22];
-    weir_err err = read_exactly(reader, 0, head, sizeof head);
+    weir_err err = weiri_reader_header(reader, 0, head, sizeof head);
     if (err != WEIR_OK) {
         return err;
     }

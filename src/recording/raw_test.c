@@ -19,16 +19,6 @@ static weir_recording_options stated(const char *dtype, uint64_t channels)
     return options;
 }
 
-static weir_err open_only(const char *path, const weir_recording_options *options)
-{
-    weir_source *source = NULL;
-    weir_err err = weir_recording_open(path, options, &source);
-    if (err == WEIR_OK) {
-        source->ops->close(source);
-    }
-    return err;
-}
-
 static void values_behind_an_offset(void **state)
 {
     (void)state;

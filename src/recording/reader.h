@@ -3,7 +3,7 @@
  * reader.h: how a format is written. A format is one file that ends in its descriptor, plus one line in
  * formats.def. It knows where values lie in its file and nothing else: opening, selection by channel and
  * time, conversion to rows, segments, notices, part files, side files and renaming belong to this room's
- * shared files (recording.c select.c reader.c input.c convert.c writer.c sidefile.c).
+ * shared files (recording.c select.c reader.c rows.c input.c convert.c writer.c sidefile.c).
  *
  * Nothing here grows with a recording (M6): rows go into the caller's tile, buffers are planned, lists
  * are capped with a count of the rest. Inputs are read, never mapped.
@@ -244,6 +244,9 @@ bool weiri_is_part(const char *path);
 weir_err weiri_malformed(const weiri_reader *reader, uint64_t offset, const char *format, ...)
     WEIRI_PRINTF(3, 4);
 
+/* Reads bytes of the header; a file that ends before them is malformed. */
+weir_err weiri_reader_header(weiri_reader *reader, uint64_t offset, void *to, size_t bytes);
+
 /* From the arena, with the cache's refusal as the error. */
 weir_err weiri_reader_get(weiri_reader *reader, uint64_t count, size_t size, void *ret_pointer);
 
@@ -303,7 +306,7 @@ void weiri_reader_window(const weiri_reader *reader,
 /* reader.c: the table that makes a reader a source. */
 extern const weir_source_ops weiri_reader_ops;
 
-/* Helpers for plan() and read(): frames that lie one behind the other from data_offset on ... */
+/* rows.c, for plan() and read(): frames stored one after the other from data_offset on ... */
 weir_err weiri_rows_plan(const weiri_reader *reader, uint64_t tile_frames, uint64_t *ret_bytes);
 weir_err weiri_rows_read(
     weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t *ret_frames);

@@ -316,19 +316,7 @@ static void what_is_written(void **state)
     (void)state;
     weir_spec spec = weir_spec_make(WEIR_F32, 8000, 3, NULL, NULL);
     float rows[30] = {0.5f, -1.0f};
-    weir_output_options options = weir_output_options_default();
-    options.force = true;
-    weir_sink *sink = NULL;
-    assert_ok(weir_recording_create(own_path("o.wav"), &options, &sink));
-    uint64_t planned = 0;
-    assert_ok(sink->ops->plan(sink, &spec, &planned));
-    void *memory = malloc((size_t)planned);
-    assert_ok(sink->ops->start(sink, &spec, NULL, "", memory));
-    weir_message block = {.spec = &spec, .data = rows, .frames = 10};
-    assert_ok(sink->ops->write(sink, &block));
-    assert_ok(sink->ops->finish(sink));
-    sink->ops->close(sink);
-    free(memory);
+    assert_ok(write_rows("o.wav", &spec, rows, 10));
     unsigned char bytes[512];
     FILE *file = fopen(own_path("o.wav"), "rb");
     size_t count = fread(bytes, 1, sizeof bytes, file);
@@ -349,10 +337,8 @@ static void what_is_written(void **state)
     wrong[1].rate_hz = 1e10;
     wrong[3].dtype = WEIR_U16;
     for (int i = 0; i < 4; i++) {
-        assert_ok(weir_recording_create(own_path("w.wav"), &options, &sink));
-        assert_fails(sink->ops->plan(sink, &wrong[i], &planned), WEIR_E_USAGE,
+        assert_fails(write_rows("w.wav", &wrong[i], rows, 10), WEIR_E_USAGE,
                      i == 2 ? "up to 1024" : why[i]);
-        sink->ops->close(sink);
     }
 }
 

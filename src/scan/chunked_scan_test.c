@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "testing.h"
+#include "caches.h"
 
 static const double one_size[] = {32}, two[] = {32, 128}, three[] = {16, 64, 256};
 static const double unsorted[] = {256, 16, 64, 16}, published[] = {32, 1024};
@@ -26,23 +26,6 @@ static weiri_chunk_sizes sizes_of(size_t set)
     weiri_chunk_sizes sizes;
     assert_ok(weiri_chunk_sizes_read(sets[set].numbers, sets[set].count, &sizes));
     return sizes;
-}
-
-static weir_cache *new_cache(const char *policy, uint64_t limit)
-{
-    weir_cache_options options = weir_cache_options_default();
-    options.policy = policy;
-    options.cache_limit = limit;
-    weir_cache *cache = NULL;
-    assert_ok(weir_cache_create(&options, &cache));
-    return cache;
-}
-
-static weir_cache_stats stats_of(weir_cache *cache)
-{
-    weir_cache_stats stats = {.stats_size = sizeof stats};
-    weir_cache_stats_read(cache, &stats);
-    return stats;
 }
 
 /* ---- lengths, padding, state ---------------------------------------------------------------------- */
@@ -91,7 +74,7 @@ static void exact_lengths(void **state)
     for (size_t set = 0; set < SETS; set++) {
         weiri_chunk_sizes sizes = sizes_of(set);
         for (size_t k = 0; k < LENGTHS; k++) {
-            weir_cache *cache = new_cache("fit", WEIR_NO_LIMIT);
+            weir_cache *cache = new_cache("fit", WEIR_NO_LIMIT, WEIR_NO_LIMIT);
             summing s = {.sizes = &sizes, .remaining = lengths[k]};
             weiri_chunk_kernel kernel = {sum_up, &s, 2 * sizeof(double), sizeof(double)};
             weir_buffer *out = NULL;
@@ -118,7 +101,7 @@ static void no_frames(void **state)
 {
     (void)state;
     weiri_chunk_sizes sizes = sizes_of(0);
-    weir_cache *cache = new_cache("fit", 0);
+    weir_cache *cache = new_cache("fit", 0, WEIR_NO_LIMIT);
     summing s = {.sizes = &sizes};
     weiri_chunk_kernel kernel = {sum_up, &s, 16, 8};
     weir_buffer *out = (weir_buffer *)&s;
@@ -144,7 +127,7 @@ static void failures(void **state)
 {
     (void)state;
     weiri_chunk_sizes sizes = sizes_of(0);
-    weir_cache *cache = new_cache("fit", WEIR_NO_LIMIT);
+    weir_cache *cache = new_cache("fit", WEIR_NO_LIMIT, WEIR_NO_LIMIT);
     static const double rows[100];
     for (size_t fails_at = 0; fails_at < 4; fails_at++) { /* 100 frames are 32 32 32 and 4 */
         size_t left = fails_at;
@@ -230,7 +213,7 @@ static void check_direct(size_t set, bool sections, bool f32, uint64_t *seed)
     uint8_t started[2][32];
     uint64_t missing[2][COLUMNS] = {{0}};
     weiri_chunk_sizes sizes = sizes_of(set);
-    weir_cache *cache = new_cache("mlx:metal", UINT64_C(1) << 20);
+    weir_cache *cache = new_cache("mlx:metal", UINT64_C(1) << 20, WEIR_NO_LIMIT);
     weiri_recurrence a = make(sections, f32, states[0], started[0], missing[0]);
     weiri_recurrence b = make(sections, f32, states[1], started[1], missing[1]);
     for (size_t k = 0; k < LENGTHS; k++) { /* one stream: state goes from message to message */
@@ -314,7 +297,7 @@ static uint64_t kept(const char *policy, bool once)
     recurrence.columns = recurrence.channels = CHANNELS;
     weiri_recurrence_reset(&recurrence);
     weiri_chunk_sizes sizes = sizes_of(SETS - 1);
-    weir_cache *cache = new_cache(policy, WEIR_NO_LIMIT);
+    weir_cache *cache = new_cache(policy, WEIR_NO_LIMIT, WEIR_NO_LIMIT);
     weir_buffer *inputs[SHAPES];
     for (size_t i = 0; i < SHAPES; i++) { /* held live: what is measured is not their diversity */
         size_t bytes = 300 * (i + 1) * CHANNELS * sizeof(float);

@@ -139,8 +139,6 @@ typedef struct weiri_queue weiri_queue; /* of a device: defined by the heap that
 typedef void
 weiri_compute_fn(const weiri_block *block, const void *in, void *out, size_t first, size_t count);
 
-#define WEIRI_SETTLES_NEVER UINT64_MAX
-
 typedef struct weiri_unit_ops {
     size_t ops_size; /* sizeof(weiri_unit_ops) */
     weir_unit_info info;
@@ -156,7 +154,7 @@ typedef struct weiri_unit_ops {
 
     /* The least k such that outputs of two runs whose inputs differ only before frame n differ, from the
      * output of frame n + k on, by at most tolerance x the largest difference of the inputs; in input
-     * frames. WEIRI_SETTLES_NEVER for what never forgets (counters, adaptive units). Optional: NULL = 0 for
+     * frames. WEIR_SETTLES_NEVER for what never forgets (counters, adaptive units). Optional: NULL = 0 for
      * a unit without state, never otherwise. */
     uint64_t (*settle)(const void *settings, const weiri_unit_plan *plan, double tolerance);
 

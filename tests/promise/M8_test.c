@@ -7,15 +7,6 @@
 #include "witness.h"
 
 static const char *self;
-static char lines[4][256];
-static int line_count;
-
-static void keep_line(void *user, const char *line)
-{
-    (void)user;
-    snprintf(lines[line_count++ % 4], sizeof lines[0], "%s", line);
-}
-
 static int has_limits(uint64_t cache_limit, uint64_t memory_limit)
 {
     weir_cache *cache = NULL, *again = NULL;

@@ -13,15 +13,6 @@
 
 static const char *self;
 
-static char lines[4][256];
-static int line_count;
-
-static void keep_line(void *user, const char *line)
-{
-    (void)user;
-    snprintf(lines[line_count++ % 4], sizeof lines[0], "%s", line);
-}
-
 static uint64_t limit_of(const char *name)
 {
     weir_heap *heap = NULL;

@@ -3,6 +3,7 @@
  * chains_test.c: random chains: S1 (any cut and tile, the same bits), M6 (held <= plan, parts used),
  * M3 (nothing left), split (the same as two chains), and what a chain refuses.
  */
+#include "caches.h"
 #include "conform/stream.h"
 
 #define CHANNELS 20
@@ -100,8 +101,7 @@ static weir_chain *random_chain(weir_heap *heap,
 
 static void check_plan(weir_chain *chain, const weir_plan *plan, uint64_t seed, bool enough)
 {
-    weir_cache_stats stats = {.stats_size = sizeof stats};
-    weir_cache_stats_read(weir_chain_cache(chain), &stats);
+    weir_cache_stats stats = stats_of(weir_chain_cache(chain));
     assert_true(stats.held_peak_bytes <= plan->total_bytes);
     uint64_t sum = 0;
     for (size_t i = 0; i < plan->part_count; i++) {
@@ -506,9 +506,14 @@ static void faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_are_what_the_heap_gave), cmocka_unit_test(random_chains), cmocka_unit_test(fused),  cmocka_unit_test(pieces),
-        cmocka_unit_test(split),  cmocka_unit_test(empty_chain),
-        cmocka_unit_test(refusals),      cmocka_unit_test(faults),
+        cmocka_unit_test(parts_are_what_the_heap_gave),
+        cmocka_unit_test(random_chains),
+        cmocka_unit_test(fused),
+        cmocka_unit_test(pieces),
+        cmocka_unit_test(split),
+        cmocka_unit_test(empty_chain),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

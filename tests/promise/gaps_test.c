@@ -7,7 +7,7 @@
  */
 #include "recordings.h"
 
-#include <jansson.h>
+#include "command_json.h"
 
 #define RECORDINGS WEIR_SHARED_DIR "/recordings/"
 #define MIB        (1 << 20)
@@ -29,24 +29,7 @@ static json_t *run(const char *chain, const char *input, const char *more)
     snprintf(command, sizeof command,
              "ulimit -n 256; '%s' run '%s' '%s' --json -o '%s' --force %s 2>'%s'", WEIR_COMMAND,
              file, input, output, more, own_path("stderr"));
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    json_error_t error;
-    json_t *root = json_loadf(pipe, 0, &error);
-    int status = pclose(pipe);
-    if (status != 0 || root == NULL) {
-        fail_msg("status %d, %s: %s", status, error.text, command);
-    }
-    return root;
-}
-
-static uint64_t number(json_t *root, const char *key)
-{
-    json_t *value = json_object_get(root, key);
-    if (!json_is_number(value)) {
-        fail_msg("no number '%s'", key);
-    }
-    return (uint64_t)json_number_value(value);
+    return json_of_command(command);
 }
 
 static json_t *side_file(void)

@@ -6,7 +6,7 @@
  */
 #include "conform/stream.h"
 
-#include <jansson.h>
+#include "command_json.h"
 #include <unistd.h>
 
 #define MIB (1 << 20)
@@ -21,26 +21,7 @@ static json_t *run(const char *cut)
              "synthetic:channels=256,rate=30000,seconds=16,seed=1 %s --json -o %s/out.npy --force "
              "2>%s/stderr",
              WEIR_COMMAND, WEIR_SOURCE_DIR, cut, folder, folder);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    json_error_t error;
-    json_t *root = json_loadf(pipe, 0, &error);
-    int status = pclose(pipe);
-    if (status != 0 || root == NULL) {
-        print_error("status %d, %s: %s\n", status, error.text, command);
-        fail();
-    }
-    return root;
-}
-
-static uint64_t number(json_t *root, const char *key)
-{
-    json_t *value = json_object_get(root, key);
-    if (!json_is_number(value)) {
-        print_error("no number '%s'\n", key);
-        fail();
-    }
-    return (uint64_t)json_number_value(value);
+    return json_of_command(command);
 }
 
 /* What was written of the planned bytes, of all parts that are measured. */
