@@ -102,6 +102,8 @@ static void band4_unit(bench_tile *tile)
         .start = start,
         .words = 8,
         .columns = tile->channels,
+        .in_stride = (ptrdiff_t)tile->channels,
+        .out_stride = (ptrdiff_t)tile->channels,
         .value_bytes = 4,
         .missing = tile->missing,
         .inner = 1,

@@ -43,9 +43,9 @@ WEIRI_INLINE vd step(vd x, vd *state, vd alpha, vd beta, int output)
 WEIRI_INLINE void run(const weiri_ewma_params *params,
                       double *state,
                       const void *in,
-                      size_t in_stride,
+                      ptrdiff_t in_stride,
                       void *out,
-                      size_t out_stride,
+                      ptrdiff_t out_stride,
                       size_t frames,
                       bool f32,
                       int output)
@@ -61,8 +61,8 @@ WEIRI_INLINE void run(const weiri_ewma_params *params,
     }
     for (size_t frame = 0; frame < frames; frame++) {
         for (int v = 0; v < VECTORS; v++) {
-            size_t from = frame * in_stride + (size_t)v * LANES;
-            size_t to = frame * out_stride + (size_t)v * LANES;
+            ptrdiff_t from = (ptrdiff_t)frame * in_stride + v * LANES;
+            ptrdiff_t to = (ptrdiff_t)frame * out_stride + v * LANES;
             vd x = f32 ? weiri_vd_load_f32((const float *)in + from)
                        : weiri_vd_load_f64((const double *)in + from);
             vd y = step(x, words[v], alpha, beta, output);

@@ -56,6 +56,14 @@ typedef struct weiri_levels {
     double span, least;
 } weiri_levels;
 
+/* One frame of a rolling window, the same for all columns of a call. */
+typedef struct weiri_roll {
+    double count;      /* samples in the window */
+    double clip;       /* largest magnitude of the output */
+    bool ready;        /* deviations are output; else the input */
+    bool full, update; /* the oldest sample leaves the window; this one enters it */
+} weiri_roll;
+
 /* What is subtracted from a row: (x - less) * gain; of the medians of the other values there are three: below
  * for x < pivot, less for x = pivot, above for x > pivot, and no gain. */
 typedef struct weiri_shift {
@@ -67,8 +75,8 @@ typedef struct weiri_shift {
 
 /* A recurrence of kernels.def, as src/scan runs it. */
 #define WEIRI_RECURRENCE                                                                           \
-    const void *params, double *state, const void *in, size_t in_stride, void *out,                \
-        size_t out_stride, size_t frames, const void *ahead
+    const void *params, double *state, const void *in, ptrdiff_t in_stride, void *out,             \
+        ptrdiff_t out_stride, size_t frames, const void *ahead
 typedef void weiri_recurrence_fn(WEIRI_RECURRENCE);
 
 typedef struct weiri_kernels {

@@ -71,9 +71,9 @@ typedef struct pass {
     double gain;   /* before the last of these sections */
     double *state; /* of the group's first section */
     const void *in;
-    size_t in_stride;
+    ptrdiff_t in_stride;
     void *out;
-    size_t out_stride;
+    ptrdiff_t out_stride;
     size_t frames;
     const char *ahead; /* lines to fetch meanwhile, one a frame; NULL = none */
 } pass;
@@ -96,7 +96,8 @@ WEIRI_INLINE void run(const pass *p,
     double *out64 = (double *)p->out + first;
     float *out32 = (float *)p->out + first;
     double *state = p->state + first;
-    size_t in_stride = p->in_stride, out_stride = p->out_stride, frames = p->frames;
+    ptrdiff_t in_stride = p->in_stride, out_stride = p->out_stride;
+    size_t frames = p->frames;
     /* Without any, one that is there already: cheaper than a branch. */
     bool fetches = p->ahead != NULL && first == 0;
     const char *ahead = fetches ? p->ahead : (const char *)p->coefs;
@@ -220,8 +221,9 @@ WEIRI_INLINE void sos(const weiri_sos_params *params, double *state, const pass 
     for (size_t done = 0; done < frames; done += rows) {
         whole.frames = frames - done < rows ? frames - done : rows;
         run_groups(params, state, &whole, f32);
-        whole.in = (const unsigned char *)whole.in + whole.frames * whole.in_stride * bytes;
-        whole.out = (unsigned char *)whole.out + whole.frames * whole.out_stride * bytes;
+        ptrdiff_t step = (ptrdiff_t)(whole.frames * bytes);
+        whole.in = (const unsigned char *)whole.in + step * whole.in_stride;
+        whole.out = (unsigned char *)whole.out + step * whole.out_stride;
         if (whole.ahead != NULL) {
             whole.ahead += whole.frames * WEIRI_LINE;
         }

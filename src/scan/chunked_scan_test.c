@@ -192,6 +192,8 @@ make(bool sections, bool f32, double *memory, uint8_t *started, uint64_t *missin
         .start = sections ? band_start : NULL,
         .words = sections ? 4 : 2,
         .columns = COLUMNS,
+        .in_stride = COLUMNS,
+        .out_stride = COLUMNS,
         .value_bytes = f32 ? 4 : 8,
         .missing = missing,
         .inner = 1,
@@ -295,6 +297,7 @@ static uint64_t kept(const char *policy, bool once)
     uint64_t missing[CHANNELS] = {0};
     weiri_recurrence recurrence = make(false, true, states, started, missing);
     recurrence.columns = recurrence.channels = CHANNELS;
+    recurrence.in_stride = recurrence.out_stride = CHANNELS;
     weiri_recurrence_reset(&recurrence);
     weiri_chunk_sizes sizes = sizes_of(SETS - 1);
     weir_cache *cache = new_cache(policy, WEIR_NO_LIMIT, WEIR_NO_LIMIT);

@@ -53,9 +53,19 @@ void weiri_recurrence_reset(weiri_recurrence *recurrence)
 
 /* ---- one value ------------------------------------------------------------------------------- */
 
+static ptrdiff_t in_at(const block *b, size_t frame, size_t lane)
+{
+    return (ptrdiff_t)frame * b->recurrence->in_stride + (ptrdiff_t)lane;
+}
+
+static ptrdiff_t out_at(const block *b, size_t frame, size_t lane)
+{
+    return (ptrdiff_t)frame * b->recurrence->out_stride + (ptrdiff_t)lane;
+}
+
 static double value_at(const block *b, size_t frame, size_t lane)
 {
-    size_t at = frame * b->recurrence->in_stride + lane;
+    ptrdiff_t at = in_at(b, frame, lane);
     return b->recurrence->value_bytes == 4 ? (double)((const float *)b->in)[at]
                                            : ((const double *)b->in)[at];
 }
@@ -63,7 +73,7 @@ static double value_at(const block *b, size_t frame, size_t lane)
 static void put_missing(const block *b, size_t frame, size_t lane)
 {
     const weiri_recurrence *recurrence = b->recurrence;
-    size_t at = frame * recurrence->columns + lane;
+    ptrdiff_t at = out_at(b, frame, lane);
     if (recurrence->value_bytes == 4) {
         ((float *)b->out)[at] = NAN;
     } else {
@@ -74,7 +84,7 @@ static void put_missing(const block *b, size_t frame, size_t lane)
 
 /* Copies one value; both places in values. */
 static void
-move(const weiri_recurrence *recurrence, void *to, size_t to_at, const void *from, size_t at)
+move(const weiri_recurrence *recurrence, void *to, ptrdiff_t to_at, const void *from, ptrdiff_t at)
 {
     if (recurrence->value_bytes == 4) {
         ((float *)to)[to_at] = ((const float *)from)[at];
@@ -115,10 +125,10 @@ static void unstart_lane(const block *b, size_t lane)
 static void run_block(const block *b)
 {
     const weiri_recurrence *recurrence = b->recurrence;
-    size_t columns = recurrence->columns, bytes = recurrence->value_bytes;
-    size_t stride = recurrence->in_stride;
+    size_t bytes = recurrence->value_bytes;
     if (b->lanes == N) {
-        recurrence->run(recurrence->params, b->state, b->in, stride, b->out, columns, b->frames,
+        recurrence->run(recurrence->params, b->state, b->in, recurrence->in_stride, b->out,
+                        recurrence->out_stride, b->frames,
                         weiri_ahead_take(recurrence->ahead, b->frames));
         return;
     }
@@ -130,12 +140,12 @@ static void run_block(const block *b)
     for (size_t done = 0; done < b->frames; done += CHUNK) {
         size_t some = b->frames - done < CHUNK ? b->frames - done : CHUNK;
         for (size_t i = 0; i < some; i++) {
-            memcpy((unsigned char *)rows.in + i * N * bytes, in + (done + i) * stride * bytes,
-                   b->lanes * bytes);
+            memcpy((unsigned char *)rows.in + i * N * bytes,
+                   in + in_at(b, done + i, 0) * (ptrdiff_t)bytes, b->lanes * bytes);
         }
         recurrence->run(recurrence->params, b->state, rows.in, N, rows.out, N, some, NULL);
         for (size_t i = 0; i < some; i++) {
-            memcpy(out + (done + i) * columns * bytes,
+            memcpy(out + out_at(b, done + i, 0) * (ptrdiff_t)bytes,
                    (const unsigned char *)rows.out + i * N * bytes, b->lanes * bytes);
         }
     }
@@ -189,11 +199,11 @@ static void run_lane_slowly(const block *b, size_t lane)
         } else {
             copy_lane(b, state, b->state, lane);
         }
-        move(recurrence, row_in, lane, b->in, frame * recurrence->in_stride + lane);
+        move(recurrence, row_in, (ptrdiff_t)lane, b->in, in_at(b, frame, lane));
         recurrence->run(recurrence->params, state, row_in, N, row_out, N, 1, NULL);
         if (broken_lanes(&one) == 0) {
             copy_lane(b, b->state, state, lane);
-            move(recurrence, b->out, frame * recurrence->columns + lane, row_out, lane);
+            move(recurrence, b->out, out_at(b, frame, lane), row_out, (ptrdiff_t)lane);
         } else {
             put_missing(b, frame, lane);
             unstart_lane(b, lane);
@@ -208,7 +218,7 @@ static void gather(const block *b, size_t lane, size_t *frame, size_t some, doub
         while (!isfinite(value_at(b, *frame, lane))) {
             (*frame)++;
         }
-        move(b->recurrence, rows, i * N + lane, b->in, *frame * b->recurrence->in_stride + lane);
+        move(b->recurrence, rows, (ptrdiff_t)(i * N + lane), b->in, in_at(b, *frame, lane));
     }
 }
 
@@ -219,7 +229,7 @@ static void scatter(const block *b, size_t lane, size_t *frame, size_t some, con
         while (!isfinite(value_at(b, *frame, lane))) {
             (*frame)++;
         }
-        move(b->recurrence, b->out, *frame * b->recurrence->columns + lane, rows, i * N + lane);
+        move(b->recurrence, b->out, out_at(b, *frame, lane), rows, (ptrdiff_t)(i * N + lane));
     }
 }
 
@@ -316,12 +326,11 @@ static bool run_stretches(const block *b)
             fresh |= 1u << lane;
         }
     }
-    size_t in_bytes = b->recurrence->in_stride * b->recurrence->value_bytes;
-    size_t out_bytes = b->recurrence->columns * b->recurrence->value_bytes;
+    ptrdiff_t bytes = (ptrdiff_t)b->recurrence->value_bytes;
     for (size_t frame = 0; frame < b->frames;) {
         block stretch = *b;
-        stretch.in = (const unsigned char *)b->in + frame * in_bytes;
-        stretch.out = (unsigned char *)b->out + frame * out_bytes;
+        stretch.in = (const unsigned char *)b->in + in_at(b, frame, 0) * bytes;
+        stretch.out = (unsigned char *)b->out + out_at(b, frame, 0) * bytes;
         stretch.frames = 0;
         while (frame < b->frames && frame_state(b, frame) == 1) {
             stretch.frames++;
@@ -397,9 +406,6 @@ void weiri_recurrence_process(weiri_recurrence *recurrence,
 {
     if (frames == 0) {
         return;
-    }
-    if (recurrence->in_stride == 0) {
-        recurrence->in_stride = recurrence->columns;
     }
     double held[WEIRI_RECURRENCE_WORDS * N];
     size_t block_words = recurrence->words * N;

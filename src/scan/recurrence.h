@@ -28,8 +28,8 @@ typedef struct weiri_recurrence {
         *start;   /* [words]: times the first good sample = the state before it; NULL = zero */
     size_t words; /* state a column, at most WEIRI_RECURRENCE_WORDS */
     size_t columns;
-    size_t
-        in_stride; /* values from a frame of the input to the next; 0 = columns, as in the output */
+    /* Between rows, in values: columns where they are adjacent; below 0: backward in time. */
+    ptrdiff_t in_stride, out_stride;
     size_t value_bytes; /* 4 or 8: f32 or f64, in and out */
     /* Missing samples are counted at missing[column / inner % channels]. */
     uint64_t *missing;
@@ -44,7 +44,7 @@ size_t weiri_recurrence_state_words(size_t columns, size_t words);
 /* As before the first frame (S9). */
 void weiri_recurrence_reset(weiri_recurrence *recurrence);
 
-/* frames rows of in to out, which do not overlap. The result does not depend on how a stream is cut
+/* frames rows of in to out, which do not overlap; in and out point to the first of them in the recurrence's order. The result does not depend on how a stream is cut
  * into calls (S1). */
 void weiri_recurrence_process(weiri_recurrence *recurrence,
                               const void *in,

@@ -77,6 +77,8 @@ static void run(const weiri_kernels *kernels,
         .start = kinds[which].start,
         .words = kinds[which].words,
         .columns = columns,
+        .in_stride = (ptrdiff_t)columns,
+        .out_stride = (ptrdiff_t)columns,
         .value_bytes = bytes,
         .missing = missing,
         .inner = 1,
@@ -98,7 +100,7 @@ static void run(const weiri_kernels *kernels,
             memcpy(rows + f * stride * bytes,
                    (const unsigned char *)in + (done + f) * columns * bytes, columns * bytes);
         }
-        recurrence.in_stride = stride;
+        recurrence.in_stride = (ptrdiff_t)stride;
         weiri_recurrence_process(&recurrence, rows, (unsigned char *)out + done * columns * bytes,
                                  some);
         free(rows);

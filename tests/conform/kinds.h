@@ -48,6 +48,33 @@ static inline weir_err test_add_second(weir_chain *chain, const weir_spec *spec,
     return weir_chain_add(chain, WEIR_CHAIN_INPUT, unit, NULL, 0, NULL, ret_node);
 }
 
+/* A list in brackets, which may hold lists, as the file of a chain would give it to a setting that its unit parses; other
+ * text as it is. */
+static inline weir_value test_value(const char *key, const char **text)
+{
+    enum { MOST = 64 };
+    static weir_value pool[MOST];
+    static size_t used;
+    weir_value items[8];
+    size_t count = 0;
+    if (**text != '[') {
+        char *end = NULL;
+        double number = strtod(*text, &end);
+        *text = end;
+        return weir_number(key, number);
+    }
+    for ((*text)++; **text != ']';) {
+        assert_true(count < 8 && **text != 0);
+        items[count++] = test_value(NULL, text);
+        *text += strspn(*text, ", ");
+    }
+    (*text)++;
+    used = used + count <= MOST ? used : 0;
+    memcpy(pool + used, items, count * sizeof *items);
+    used += count;
+    return weir_list_of(key, pool + used - count, count);
+}
+
 /* Settings by the examples of the table; those of a required setting are there. */
 static inline size_t test_examples(const weir_unit_info *info, weir_value *settings)
 {
@@ -57,7 +84,10 @@ static inline size_t test_examples(const weir_unit_info *info, weir_value *setti
                     row->type == WEIR_SETTING_IGNORED);
         if (row->example != NULL) {
             assert_true(count < TEST_SETTINGS);
-            settings[count++] = weir_text(row->name, row->example);
+            const char *text = row->example;
+            settings[count++] = row->type == WEIR_SETTING_ANY && text[0] == '['
+                                    ? test_value(row->name, &text)
+                                    : weir_text(row->name, text);
         }
     }
     return count;
