@@ -200,8 +200,8 @@ typedef struct weiri_unit_ops {
     /* The same on a device: enqueues the work on its queue. Optional: NULL = runs on the host only. */
     weir_err (*run_device)(weiri_block *block, weiri_queue *queue, const weiri_work *work);
 
-    /* run obeys in_stride: the first unit of a group then reads each channel block where it is, and no block is
-     * copied (1024 channels x 30 frames: 14.8 us a push, 12.9 so). */
+    /* run obeys in_stride, as it does wherever there is a compute: the first unit of a group then reads each channel
+     * block where it is, and no block is copied (1024 channels x 30 frames: 14.8 us a push, 12.9 so). */
     bool strided;
 
     weiri_compute_fn *compute; /* of run = weiri_elementwise_run; else NULL */
