@@ -12,6 +12,9 @@ activation no case recorded; its own test has SciPy's values
 adaptive_lattice_notch no case recorded; its own test has values of ezmsg-sigproc
 const_add no case recorded; its own test adds
 denormalize no case recorded: it draws random numbers; its own test has NumPy's
+fbcca no case recorded; its own test has sines
+modify_axis not in ezmsg-sigproc itself; a part of spectrogram
+square_law_bandpower no case recorded; promise/parts_test.c has its parts
 inverse_anscombe no case recorded; its own test inverts anscombe
 add two inputs; a case is a chain without branches
 as_array changes the dtype only; cases are compared as float64

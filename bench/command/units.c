@@ -50,7 +50,7 @@ static const struct exception *exception_of(const char *unit)
 
 /* ---- what is run ----------------------------------------------------------------------------------- */
 
-/* The example of the unit's page; the last line is the unit. */
+/* The example of the unit's page; the last entry is the unit. */
 static void read_example(unit_row *row)
 {
     char *text = NULL;
@@ -61,7 +61,7 @@ static void read_example(unit_row *row)
     unit_put_example(row->info, memory, "");
     fclose(memory);
     size_t before = size > 0 ? size - 1 : 0;
-    while (before > 0 && text[before - 1] != '\n')
+    while (before > 0 && !(text[before - 1] == '\n' && text[before] == '-'))
         before--;
     row->before = cli_text("%.*s", (int)before, text);
     row->own = cli_text("%s", text + before);
