@@ -35,6 +35,7 @@ bench: command
 	@scripts/bench_setup.sh "$(BUILD)"
 	@scripts/build.sh "$(BUILD)" -- bench_peers
 	@"$(BUILD)/weir" bench speed $(ARGS)
+	@"$(BUILD)/weir" bench units
 	@"$(BUILD)/bench/alloc_stream"
 
 counts: build

@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: MIT
  *
- * alloc_stream.c: the stall stream through weir's caches and through malloc, side by side: 20 buffers a message
- * of 300 frames x 256 channels f32, all live at once, every 300th message 2 to 40 times as long. And the hot
- * pair: a take and a give of the steady size, alone, beside 100,000 idle buffers, and on two threads at once.
+ * alloc_stream.c: compares weir's caches with malloc on the stall stream: 20 buffers per message of
+ * 300 frames x 256 channels f32, all in use at once, every 300th message 2 to 40 times as long. And
+ * on the hot pair: allocating and freeing the steady size, alone, with 100,000 cached buffers, and
+ * on two threads at once.
  *
  *   alloc_stream [--json] [--messages N] [--rounds N] [--touch page|all] [--only WORD,WORD]
  *
- * --only: rows whose name begins with a word, or is the word, where that ends in a point ("pages 1,glibc.").
+ * --only: rows whose name begins with a word, or equals it if it ends in a point ("pages
+ * 1,glibc.").
  *
- * Runs itself once for each allocator and round, in turns (malloc is replaced by LD_PRELOAD, so each needs a
- * process of its own), and inside a thread: a process that never made one is faster than it will be. Prints
- * medians and, in JSON, least and most. An allocator that is not installed is named and left out.
+ * Runs itself once for each allocator and round, alternating (malloc is replaced by LD_PRELOAD, so
+ * each needs a process of its own), and inside a thread: a process that never created one is
+ * untypically fast. Prints medians and, in JSON, least and most. An allocator that is not installed
+ * is named and left out.
  *
- * All meet memory in the same state: before each run as much as the stream's peak and half of that is touched in
- * huge pages and given back. Without it who ran behind 4 KiB pages, or first after a rest, paid for what the
- * kernel and the host beneath it had made of free memory meanwhile: `pages` without a limit took 0.50 to 0.85 s
- * for 6,000 messages, and the row behind it, the same work, 0.08; now 0.12 (0.11 .. 0.13) and 0.12 (0.12 .. 0.14).
+ * All start with memory in the same state: before each run, one and a half times the stream's peak
+ * is touched in huge pages and freed. Without this, a row that ran after one with 4 KiB pages, or
+ * first after a pause, was slowed down by the state of the kernel's and the host's free memory:
+ * `pages` without a limit took 0.50 to 0.85 s for 6,000 messages, and the next row, with the same
+ * work, 0.08; now 0.12 (0.11 .. 0.13) and 0.12 (0.12 .. 0.14).
  *
- * glibc keeps what a message has: its thresholds rise with the largest block freed (to 12 MiB here, and twice
- * that at the top of an arena). "glibc, keeps 0" has them set so that it returns what is freed, as `pages` does
- * at limit 0; it is slow, and runs a 16th of the messages: the column of us a message compares.
+ * glibc keeps the memory of a message: its thresholds rise with the largest block freed (to 12 MiB
+ * here, and twice that at the top of an arena). In "glibc, keeps 0" they are set so that it returns
+ * freed memory, as `pages` does at limit 0; it is slow, and runs a 16th of the messages: compare
+ * the column of us per message.
  */
 #include <math.h>
 #include <pthread.h>
@@ -46,7 +51,7 @@ typedef struct subject {
     const char *preload; /* malloc, replaced by this library; "" = glibc's own; NULL = weir */
     const char *policy;
     uint64_t limit;
-    bool returns_all; /* glibc is told to keep nothing; a 16th of the messages */
+    bool returns_all; /* glibc is set to keep nothing; a 16th of the messages */
 } subject;
 
 static const subject subjects[] = {
@@ -73,7 +78,7 @@ static const subject subjects[] = {
 };
 #define SUBJECTS (sizeof subjects / sizeof subjects[0])
 
-/* What one run measures, all as numbers. */
+/* The figures of one run. */
 #define RESULTS(X)                                                                                 \
     X(stream_s, "time of the stream")                                                              \
     X(cpu_s, "processor time of it, the system's part included")                                   \
@@ -181,7 +186,8 @@ static double rss_mib(void)
     return (double)pages * (double)sysconf(_SC_PAGESIZE) / MIB;
 }
 
-/* watched: looks at idle after every call and at hits of the steady size, which takes time of its own. */
+/* watched: reads the cached bytes after every call and hits of the steady size, which takes
+ * time. */
 static void stream(run *r, unsigned messages, bool watched)
 {
     unsigned random = 7;
@@ -224,7 +230,7 @@ static void stream(run *r, unsigned messages, bool watched)
     }
 }
 
-/* ns a pair, on this thread. */
+/* ns per pair, on this thread. */
 static double pairs(run *r, clockid_t id)
 {
     int done = 0;
@@ -241,8 +247,8 @@ static double pairs(run *r, clockid_t id)
     return (clock_s(id) - start) / done * 1e9;
 }
 
-/* The pair beside so many idle buffers of some thousand sizes (25,000 for fit); live ones between them keep
- * them apart. */
+/* The pair with that many cached buffers of some thousand sizes (25,000 for fit); buffers in use
+ * between them keep them apart. */
 static void pairs_idle(run *r)
 {
     enum { IDLE = 100000 };
@@ -257,7 +263,7 @@ static void pairs_idle(run *r)
         }
     }
     bool cuts = r->cache == NULL || strcmp(r->what->policy, "pages") == 0;
-    size_t count = cuts ? 2 * IDLE : IDLE / 2; /* whole buffers: no more than the heap bears */
+    size_t count = cuts ? 2 * IDLE : IDLE / 2; /* whole buffers: no more than the heap can have */
     for (size_t i = 0; i < count; i++) {
         memory[i] = take(&other, 2100 + 16 * (i / 2 % 4000), &buffers[i]);
     }
@@ -327,7 +333,7 @@ static void *measure(void *user)
     return NULL;
 }
 
-/* A library that ld.so did not find is only warned about, and glibc would be measured in its name. */
+/* ld.so only warns about a library that it does not find, and glibc would be measured instead. */
 static bool is_loaded(const char *library)
 {
     char line[512];
@@ -380,7 +386,7 @@ typedef struct table {
     bool absent[SUBJECTS];
 } table;
 
-/* Half as much again as the stream's peak, in huge pages, touched and given back. */
+/* One and a half times the stream's peak, in huge pages, touched and freed. */
 static void warm(void)
 {
     size_t bytes = HOT * BUFFERS * 60;
@@ -531,7 +537,7 @@ static unsigned number(const char *text)
     return (unsigned)value;
 }
 
-/* Whether a name begins with one of the words; is one, where a word ends in `.`. */
+/* Whether a name begins with one of the words; equals it, if the word ends in `.`. */
 static bool is_named(const char *name, const char *words)
 {
     while (*words != '\0') {

@@ -30,7 +30,7 @@ static void write_units(FILE *file)
         fprintf(file, ".TP\n\\fB%s\\fR\n%s\n", weir_unit_at(i)->name, weir_unit_at(i)->summary);
 }
 
-/* What a chain file may hold besides settings of units. */
+/* What a chain file may contain besides settings of units. */
 static void write_chain_file(FILE *file)
 {
     static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * figures.c: figures as a person reads them. The command never calls setlocale, so a point is a point
- * in any locale.
+ * figures.c: figures in readable form. The command never calls setlocale, so the decimal point is a
+ * point in any locale.
  */
 #include "cli.h"
 
@@ -94,4 +94,20 @@ char *cli_times(double times, char *text, size_t size)
 double cli_seconds(uint64_t frames, double rate_hz)
 {
     return frames == WEIR_FRAMES_UNKNOWN || !(rate_hz > 0) ? NAN : (double)frames / rate_hz;
+}
+
+char *cli_frames_time(uint64_t frames, double rate_hz, char *text, size_t size)
+{
+    if (frames != WEIR_SETTLES_NEVER)
+        return cli_delay_time((double)frames, rate_hz, text, size);
+    snprintf(text, size, "never");
+    return text;
+}
+
+char *cli_delay_time(double frames, double rate_hz, char *text, size_t size)
+{
+    if (frames != 0 && !isnan(frames))
+        return cli_duration(frames / rate_hz, text, size);
+    snprintf(text, size, isnan(frames) ? "differs" : "0");
+    return text;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * files.c: which files a command reads and which it writes. That no input is among the outputs, and no two outputs
- * are one file, is checked here for all commands, before anything is opened for writing: --force replaces
- * an old output, never an input. And how a page, a picture or a trace is written: next to its name, which it
- * gets when it is whole.
+ * files.c: the files that a command reads and writes. For all commands, before anything is opened
+ * for writing, it checks that no output is an input and no two outputs are the same file: --force
+ * replaces an old output, never an input. Reports, pictures and traces are written to NAME.part and
+ * renamed when complete.
  */
 #include "cli.h"
 
@@ -16,8 +16,8 @@
 
 /* ---- what is read and what is written ------------------------------------------------------------------ */
 
-/* Two paths are one file where they lead to the same inode, however they are spelt and through whatever links, or,
- * of files that are not there yet, where they are one name in one folder. */
+/* Two paths are the same file if they lead to the same inode, by any spelling and through any
+ * links, or, for files that do not exist yet, if they are the same name in the same folder. */
 struct cli_file {
     char *path;
     const char *owner; /* as the user gave it: "x.npy" of x.npy.part */
@@ -47,7 +47,7 @@ static void add(cli_files *files, char *path, const char *owner, const char *wha
         file->name = slash != NULL ? slash + 1 : path;
         free(folder);
     }
-    /* Devices and pipes hold nothing that could be lost. */
+    /* Devices and pipes contain nothing that could be lost. */
     if (file->there && !S_ISREG(file->status.st_mode))
         file->there = file->in_folder = false;
 }
@@ -102,7 +102,7 @@ static int refuse(const struct cli_file *file, const struct cli_file *other)
                         file->path, other->what, other->owner, file->what, file->owner);
     if (strcmp(file->path, file->owner) == 0)
         return cli_fail(2, "%s: is %s; use another name for the output", file->path, other->what);
-    /* The rescue of what a run left behind. */
+    /* What an interrupted run left, which the user may still need. */
     const char *slash = strrchr(file->owner, '/'), *dot = strrchr(file->owner, '.');
     const char *end = dot != NULL && (slash == NULL || dot > slash) ? dot : "";
     return cli_fail(2,
@@ -175,7 +175,7 @@ int cli_write_begin(cli_write *out, const char *path, bool force)
     out->target = device ? cli_text("%s", path) : cli_text("%s.part", path);
     if (!device)
         unlink(out->target);
-    /* Never through a link that somebody puts there meanwhile. */
+    /* Never through a link that somebody creates there meanwhile. */
     int file = open(out->target, O_WRONLY | O_CLOEXEC | (device ? 0 : O_CREAT | O_EXCL), 0666);
     out->file = file >= 0 ? fdopen(file, "w") : NULL;
     if (out->file == NULL) {

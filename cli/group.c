@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * group.c: commands under a command, as `weir bench speed`: which there are, and which is meant.
+ * group.c: subcommands, as in `weir bench speed`: lists them and finds the requested one.
  */
 #include "cli.h"
 
@@ -49,7 +49,7 @@ int cli_group_command(const cli_group *group, int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : NULL;
     for (const cli_member *member = group->members; member->name != NULL; member++) {
         if (cli_docs != NULL)
-            (void)run(group, member, argc, argv); /* each says its part of the man page */
+            (void)run(group, member, argc, argv); /* each prints its part of the man page */
         else if (name != NULL && strcmp(name, member->name) == 0)
             return run(group, member, argc, argv);
     }

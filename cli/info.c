@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * info.c: weir info: what is in a recording.
+ * info.c: weir info: describes a recording.
  */
 #include "cli.h"
 
@@ -52,7 +52,8 @@ static const struct argp info_argp = {
 
 /* ---- JSON ------------------------------------------------------------------------------------------ */
 
-/* Channels, of which labels, units and scales have one each; where no dimension is called so, columns. */
+/* Number of channels, which have one label, unit and scale each; if no dimension has that name,
+ * of columns. */
 static uint64_t channel_count(const weir_spec *spec)
 {
     int dim = weir_spec_dim(spec, "ch");
@@ -145,7 +146,7 @@ static void print_channels(const weir_source_info *info)
 
 #define UNITS_SHOWN 4
 
-/* "uV", or of several "uV (72), Boolean (1)", each with the number of its channels. */
+/* "uV", or for several "uV (72), Boolean (1)", each with its number of channels. */
 static void put_units(const char *const *units, uint64_t count)
 {
     uint64_t first[UNITS_SHOWN], channels[UNITS_SHOWN] = {0};
@@ -207,7 +208,7 @@ static void print_segments(const weir_source_info *info)
     size_t back = 0;
     for (size_t i = 1; i < info->segment_count; i++) {
         const weir_segment *before = &info->segments[i - 1];
-        /* Starts may be further apart than 63 bits of ns reach. */
+        /* Starts may be further apart than 63 bits of ns. */
         long double apart_ns = (long double)info->segments[i].start_ns - before->start_ns;
         double gap_s = (double)apart_ns * 1e-9 - cli_seconds(before->frames, info->spec.rate_hz);
         longest_s = gap_s > longest_s ? gap_s : longest_s;
@@ -223,7 +224,7 @@ static void print_segments(const weir_source_info *info)
 
 #define EVENTS_SHOWN 3
 
-/* On one line: line ends and tabs, which annotations may have, as \n, \r and \t. */
+/* On one line: line ends and tabs, which annotations may contain, as \n, \r and \t. */
 static void put_lines(const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -236,7 +237,7 @@ static void put_lines(const char *text)
     }
 }
 
-/* "5: 0 s start, 0.1344 s type A, ...": none where the recording states none. */
+/* "5: 0 s start, 0.1344 s type A, ...": none if the recording has none. */
 static void print_annotations(const weir_source_info *info)
 {
     uint64_t count = info->annotation_count + info->annotations_left_out;
@@ -304,7 +305,7 @@ int info_command(int argc, char **argv)
     if (status >= 0)
         return status;
     weir_source *source = NULL;
-    options_of.input.recording.one_rate = true; /* a look at it needs no choice first */
+    options_of.input.recording.one_rate = true; /* weir info needs no selection */
     weir_err err = weir_recording_open(options_of.path, &options_of.input.recording, &source);
     if (err != WEIR_OK)
         return cli_fail_weir(err);

@@ -37,7 +37,7 @@ static const struct argp_option chain_options[] = {
 
 static const struct argp_option run_options[] = {
     {"report", CLI_OPT_REPORT, "FILE.html", 0,
-     "write an HTML report with the plan and measured figures", 1},
+     "write an HTML report: the plan, measured figures and a picture of the first output", 1},
     {"resume", CLI_OPT_RESUME, 0, 0,
      "continue from the --checkpoint file; start from the beginning if it does not exist", 1},
     {"records", CLI_OPT_RECORDS, "FILE.csv|FILE.npy", 0,
@@ -69,7 +69,7 @@ static error_t parse_chain(int key, char *text, struct argp_state *state)
     cli_job *job = state->input;
     switch (key) {
     case 'o':
-        /* By another name it would be opened anew, and written from its start. */
+        /* Under another name it would be opened again, and written from its start. */
         job->output_path = strcmp(text, "/dev/stdout") == 0 || strcmp(text, "/dev/fd/1") == 0 ||
                                    strcmp(text, "/proc/self/fd/1") == 0
                                ? "-"
@@ -216,7 +216,7 @@ cli_job *cli_job_create(void)
 
 void cli_job_destroy(cli_job *job)
 {
-    /* Source and sinks first: until they are closed they use memory that the chain lends. */
+    /* Source and sinks first: until they are closed they use memory of the chain. */
     weir_source_close(job->source);
     for (size_t i = 0; i < job->output_count; i++) {
         weir_sink_close(job->sinks[i]);
@@ -224,6 +224,7 @@ void cli_job_destroy(cli_job *job)
     }
     free(job->sinks);
     free(job->output_files);
+    cli_picture_free(job);
     weir_chain_destroy(job->chain);
     weir_cache_destroy(job->untiled_cache);
     (void)cli_write_end(&job->trace, false); /* of a run that failed */
@@ -237,7 +238,7 @@ void cli_job_stop(cli_job *job)
 {
     (void)cli_records_end(&job->records, false);
     for (size_t i = 0; i < job->output_count; i++) {
-        weir_sink_close(job->sinks[i]); /* a part in which nothing is goes with that */
+        weir_sink_close(job->sinks[i]); /* this removes a part without rows */
         job->sinks[i] = NULL;
         char *file = job->output_files[i];
         char *part = file != NULL ? cli_text("%s.part", file) : NULL;
@@ -295,7 +296,7 @@ static int check_files(const cli_job *job)
 
 static int open_sinks(cli_job *job)
 {
-    /* How many outputs there are is known when the chain is planned for the recording's stream. */
+    /* The number of outputs is known when the chain is planned for the recording's stream. */
     weir_err err =
         weir_chain_plan(job->chain, &weir_source_info_get(job->source)->spec, &job->plan);
     if (err != WEIR_OK)
@@ -331,7 +332,8 @@ static int open_sinks(cli_job *job)
     return 0;
 }
 
-/* Labels and lists of a recording are held within the limit too; where they do not fit, no plan can be made. */
+/* Labels and lists of a recording count within the limit too; if they do not fit, no plan can be
+ * made. */
 static int fail_open(const cli_job *job, weir_err err)
 {
     weir_cache_stats stats = {.stats_size = sizeof stats};
@@ -354,7 +356,7 @@ int cli_job_open(cli_job *job)
     status = cli_records_name(&job->records, job->chain);
     if (status != 0)
         return status;
-    if (job->trace_path != NULL) { /* from the first take on; its bytes are in the plan */
+    if (job->trace_path != NULL) { /* from the first allocation on; its bytes are in the plan */
         status = check_files(job);
         if (status == 0)
             status = cli_write_begin(&job->trace, job->trace_path, job->force);
@@ -372,6 +374,8 @@ int cli_job_open(cli_job *job)
     if (err != WEIR_OK)
         return fail_open(job, err);
     status = open_sinks(job);
+    if (status == 0 && job->report_path != NULL)
+        status = cli_picture_open(job);
     if (status != 0)
         return status;
     err = weir_chain_plan_run(job->chain, job->source, job->sinks, job->output_count, &job->plan);

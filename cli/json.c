@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * json.c: values for --json that are always valid JSON, whatever a recording calls its channels.
+ * json.c: values for --json that are always valid JSON, whatever the labels of a recording contain.
  */
 #include "cli.h"
 
@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Labels come from files: Latin-1 in EDF, say. Bytes that are no UTF-8 are taken as Latin-1. */
+/* Labels come from files, for example Latin-1 in EDF. Bytes that are not UTF-8 are read as
+ * Latin-1. */
 json_t *cli_json_text(const char *text)
 {
     if (text == NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * lengths.c: the lengths of messages from a file, one a line. A list may be longer than memory: it is
- * read through a fixed buffer, once beforehand to check it and again while the run goes.
+ * lengths.c: message lengths from a file, one per line. A list may be larger than memory: it is
+ * read through a fixed buffer, once before the run to check it, and again during the run.
  */
 #include "cli.h"
 
@@ -37,7 +37,7 @@ static weir_err next_byte(cli_lengths *lengths, int *ret_byte)
     return WEIR_OK;
 }
 
-/* The next number; *ret_found is false at the end. Empty lines are passed over. */
+/* The next number; *ret_found is false at the end. Empty lines are skipped. */
 static weir_err next_number(cli_lengths *lengths, uint64_t *ret_number, bool *ret_found)
 {
     uint64_t number = 0;

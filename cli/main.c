@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * main.c: weir, the command: finds the command that is asked for. Commands are in commands.def.
+ * main.c: the command weir: finds the requested subcommand. They are listed in commands.def.
  */
 #include "cli.h"
 
@@ -78,7 +78,8 @@ static void say_notice(void *user, const char *line)
 
 int main(int argc, char **argv)
 {
-    /* A closed pipe, or a file that may not grow, is an error of the write that meets it: exit 7. */
+    /* Writing to a closed pipe, or to a file that may not grow, is an error of that write: exit
+     * status 7. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     weir_log_set(say_notice, NULL);

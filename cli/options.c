@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * options.c: options that describe the input, shared by run, plan and info, and how values of options
- * are read: quantities as in a chain file, whole numbers, a point in any locale.
+ * options.c: options that describe the input, shared by run, plan and info, and reading the values
+ * of options: quantities as in a chain file, whole numbers, a decimal point in any locale.
  */
 #include "cli.h"
 
@@ -188,7 +188,7 @@ int cli_parse(const struct argp *argp, int argc, char **argv, void *input)
         put_options(argp);
         return 0;
     }
-    /* argp's letter for help is -?; -h is what most programs take. */
+    /* argp's letter for help is -?; most programs use -h. */
     static char help[] = "--help";
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strcmp(argv[i], "-h") == 0)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * plan.c: weir plan: what a run will hold, part by part.
+ * plan.c: weir plan: the memory that a run will use, part by part.
  */
 #include "cli.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Whether a unit has no edge behind it: the next one goes through the tile with it. */
+/* Whether a unit has no output buffer: it shares a working buffer with the next one. */
 static bool part_is_fused(const weir_plan *plan, size_t index)
 {
     const weir_plan_part *part = &plan->parts[index];
@@ -26,7 +26,7 @@ static bool is_fused(const weir_plan *plan)
 
 /* ---- as tables --------------------------------------------------------------------------------------- */
 
-/* A unit and the buffer after it make one row. Returns how many parts that were. */
+/* A unit and the buffer after it make one row. Returns the number of parts in it. */
 static size_t add_memory(cli_table *table, const weir_plan *plan, size_t index)
 {
     const weir_plan_part *part = &plan->parts[index], *edge = NULL;
@@ -65,24 +65,12 @@ static void print_memory(const weir_plan *plan, FILE *file)
         fprintf(file, "fused: the unit shares a working buffer with the next one\n");
 }
 
-static void add_frames(cli_table *table, uint64_t frames, double rate_hz)
-{
-    char text[CLI_FIGURE];
-    cli_table_cell(table, "%s",
-                   frames == WEIR_SETTLES_NEVER ? "never"
-                   : frames == 0                ? "0"
-                                 : cli_duration((double)frames / rate_hz, text, sizeof text));
-}
-
 static void add_times(cli_table *table, uint64_t lag, double delay, uint64_t settle, double rate_hz)
 {
     char text[CLI_FIGURE];
-    add_frames(table, lag, rate_hz);
-    cli_table_cell(table, "%s",
-                   isnan(delay) ? "differs"
-                   : delay == 0 ? "0"
-                                : cli_duration(delay / rate_hz, text, sizeof text));
-    add_frames(table, settle, rate_hz);
+    cli_table_cell(table, "%s", cli_frames_time(lag, rate_hz, text, sizeof text));
+    cli_table_cell(table, "%s", cli_delay_time(delay, rate_hz, text, sizeof text));
+    cli_table_cell(table, "%s", cli_frames_time(settle, rate_hz, text, sizeof text));
 }
 
 /* Dimensions of one frame: "256 ch". */
@@ -211,7 +199,7 @@ int cli_plan_refuse(const cli_job *job)
         (unsigned long long)job->plan->memory_limit_bytes);
 }
 
-/* Without -o there is no writer in the plan; a run that writes needs one. */
+/* Without -o there is no writer in the plan; a run with an output needs one. */
 static int print_all(cli_job *job)
 {
     const bool alone = job->output_path == NULL && job->plan->fits;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * plot.c: `weir plot`: recordings and results as a picture, all on one time axis. Reads each file twice, in
- * tiles: once for its extent, once to sort its samples into the picture's columns, so that a plot of an
- * hour holds no more than one of a second. Does no arithmetic on the signal.
+ * plot.c: `weir plot`: draws recordings and results on one time axis. Reads each file twice, in
+ * tiles: once for its extent, once to sort its samples into the picture's columns, so that a plot
+ * of an hour needs no more memory than one of a second. Does no arithmetic on the signal.
  */
 #include "plot.h"
 
@@ -20,46 +20,6 @@ typedef struct arguments {
     bool force;
 } arguments;
 
-/* ---- numbers ------------------------------------------------------------------------------- */
-
-void plot_ticks(double low, double high, int about, double *ret_start, double *ret_step)
-{
-    double raw = (high - low) / about;
-    double step = pow(10, floor(log10(raw)));
-    double mantissa = raw / step;
-    step *= mantissa < 1.5 ? 1 : mantissa < 3.5 ? 2 : mantissa < 7.5 ? 5 : 10;
-    *ret_step = step;
-    *ret_start = ceil(low / step - 1e-9) * step;
-}
-
-char *plot_number(double number, double step, char *text, size_t size)
-{
-    int digits = step >= 1 ? 0 : (int)ceil(-log10(step) - 1e-9);
-    if (fabs(number) < step / 2)
-        number = 0; /* no "-0" */
-    if (digits > 6 || fabs(number) >= 1e7)
-        snprintf(text, size, "%.3g", number);
-    else
-        snprintf(text, size, "%.*f", digits, number);
-    for (char *c = text; *c; c++)
-        if (*c == ',') /* the decimal sign of some locales */
-            *c = '.';
-    return text;
-}
-
-void plot_range(const plot_panel *panel, double *ret_low, double *ret_high)
-{
-    double low = panel->low, high = panel->high;
-    if (low > high) {
-        low = 0;
-        high = 1;
-    }
-    double air = high > low ? (high - low) * 0.06 : fmax(fabs(high), 1) * 0.5;
-    /* What is never negative (an amplitude, a power) is seen from zero, unless that would flatten it. */
-    *ret_low = low >= 0 && low < high / 2 ? 0 : low - air;
-    *ret_high = high + air;
-}
-
 /* ---- gathering ----------------------------------------------------------------------------- */
 
 /* An open recording and a tile to read it with. */
@@ -76,7 +36,8 @@ static void reader_fini(reader *r)
     *r = (reader){0};
 }
 
-/* Of arrays with more than two dimensions --channels selects values of a frame, here: formats select channels. */
+/* For arrays with more than two dimensions --channels selects values of a frame, here: formats
+ * select channels. */
 static weir_err open_selected(const char *path, weir_recording_options *options, weir_source **ret)
 {
     const char *channels = options->channels;
@@ -118,87 +79,8 @@ static weir_err reader_read(reader *r, weir_message *ret_block, double *ret_star
 {
     weir_err err = r->source->ops->read(r->source, r->buffer->memory, TILE_FRAMES, ret_block);
     if (err == WEIR_OK)
-        *ret_start_s = (double)ret_block->segment_start_ns * 1e-9 + r->info->spec.dims[0].start +
-                       (double)ret_block->first_index / r->info->spec.rate_hz;
+        *ret_start_s = plot_time(&r->info->spec, ret_block);
     return err;
-}
-
-/* A complex value is drawn as its magnitude. */
-static double value_at(weir_dtype dtype, const void *rows, uint64_t i)
-{
-    switch (dtype) {
-    case WEIR_U8:
-        return ((const uint8_t *)rows)[i];
-    case WEIR_U16:
-        return ((const uint16_t *)rows)[i];
-    case WEIR_I16:
-        return ((const int16_t *)rows)[i];
-    case WEIR_I32:
-        return ((const int32_t *)rows)[i];
-    case WEIR_F32:
-        return (double)((const float *)rows)[i];
-    case WEIR_F64:
-        return ((const double *)rows)[i];
-    case WEIR_C64:
-        return hypot((double)((const float *)rows)[2 * i],
-                     (double)((const float *)rows)[2 * i + 1]);
-    case WEIR_C128:
-        return hypot(((const double *)rows)[2 * i], ((const double *)rows)[2 * i + 1]);
-    }
-    return NAN;
-}
-
-/* "Fp1", "3 / mean": the place of a column on every dimension but the stream's. */
-static void title_set(const reader *r, uint64_t column, char *text, size_t size)
-{
-    const weir_spec *spec = &r->info->spec;
-    uint64_t inner = weir_spec_columns(spec);
-    size_t used = 0;
-    text[0] = 0;
-    for (uint32_t d = 1; d < spec->dim_count && used < size; d++) {
-        const weir_axis *axis = &spec->dims[d];
-        inner /= axis->size;
-        uint64_t i = column / inner % axis->size;
-        const char *part = d > 1 ? " / " : "";
-        char number[48];
-        int length;
-        if (axis->labels)
-            length = snprintf(text + used, size - used, "%s%s", part, axis->labels[i]);
-        else
-            length = snprintf(
-                text + used, size - used, "%s%s %s%s%s", part, axis->name,
-                plot_number(axis->values ? axis->values[i] : axis->start + axis->step * (double)i,
-                            axis->values ? 0.01 : axis->step, number, sizeof(number)),
-                axis->unit && axis->unit[0] ? " " : "", axis->unit ? axis->unit : "");
-        used += length > 0 ? (size_t)length : 0;
-    }
-}
-
-static void panel_name(plot_panel *panel, const char *path, const reader *r, uint64_t column)
-{
-    const weir_spec *spec = &r->info->spec;
-    const char *name = strrchr(path, '/');
-    char rate[48];
-    plot_number(spec->rate_hz, spec->rate_hz < 10 ? 0.001 : 1, rate, sizeof(rate));
-    if (strchr(rate, '.')) { /* "1.000" */
-        size_t length = strlen(rate);
-        while (rate[length - 1] == '0')
-            rate[--length] = 0;
-        if (rate[length - 1] == '.')
-            rate[length - 1] = 0;
-    }
-    snprintf(panel->from, sizeof(panel->from), "%.96s, %s Hz%s", name ? name + 1 : path, rate,
-             weir_dtype_parts(spec->dtype) > 1 ? ", magnitude" : "");
-    title_set(r, column, panel->title, sizeof(panel->title));
-    int ch = weir_spec_dim(spec, "ch");
-    if (spec->units && ch > 0) {
-        uint64_t inner = 1;
-        for (uint32_t d = (uint32_t)ch + 1; d < spec->dim_count; d++)
-            inner *= spec->dims[d].size;
-        const char *unit = spec->units[column / inner % spec->dims[ch].size];
-        bool number = unit == NULL || strcmp(unit, "1") == 0; /* a pure number needs no unit */
-        snprintf(panel->unit, sizeof(panel->unit), "%s", number ? "" : unit);
-    }
 }
 
 /* "0-3,8": whether the number is in the list. False in *ret_good: it is not such a list. */
@@ -223,21 +105,7 @@ static bool list_has(const char *list, uint64_t number, bool *ret_good)
     return false;
 }
 
-static void add_notes(plot *p, const char *path, const weir_source_info *info)
-{
-    for (size_t i = 0; i < info->annotation_count; i++) {
-        if (p->note_count == PLOT_NOTES) {
-            fprintf(stderr, "weir: %s: the first %zu of %llu annotations are drawn\n", path, i,
-                    (unsigned long long)(info->annotation_count + info->annotations_left_out));
-            return;
-        }
-        plot_note *note = &p->notes[p->note_count++];
-        note->time_s = (double)info->annotations[i].onset_ns * 1e-9;
-        snprintf(note->text, sizeof(note->text), "%s", info->annotations[i].text);
-    }
-}
-
-/* First reading: how far the file reaches; adds a panel a channel while there is room. */
+/* First reading: the file's extent; adds one panel per channel while there is space. */
 static weir_err extent(plot *p, const char *path, const arguments *a, size_t *ret_panels)
 {
     reader r;
@@ -250,7 +118,11 @@ static weir_err extent(plot *p, const char *path, const arguments *a, size_t *re
     uint64_t selected = 0;
     const char *list = spec->dim_count > 2 ? a->input.recording.channels : NULL;
     bool good = true;
-    add_notes(p, path, r.info);
+    uint64_t left_out = plot_notes_add(p, r.info);
+    if (left_out > 0)
+        fprintf(stderr, "weir: %s: the first %zu of %llu annotations are drawn\n", path,
+                p->note_count - note_first,
+                (unsigned long long)(p->note_count - note_first + left_out));
     for (uint64_t column = 0; column < columns && good; column++) {
         if (list != NULL && !list_has(list, column, &good))
             continue;
@@ -258,14 +130,9 @@ static weir_err extent(plot *p, const char *path, const arguments *a, size_t *re
         if (p->panel_count == PLOT_PANELS)
             continue;
         added++;
-        plot_panel *panel = cli_alloc(1, sizeof(*panel));
-        panel->low = INFINITY;
-        panel->high = -INFINITY;
-        panel->column = column;
+        plot_panel *panel = plot_panel_add(p, path, spec, column);
         panel->note_first = note_first;
         panel->note_count = p->note_count - note_first;
-        panel_name(panel, path, &r, column);
-        p->panels[p->panel_count++] = panel;
     }
     if (!good || selected == 0) {
         reader_fini(&r);
@@ -299,29 +166,6 @@ static weir_err extent(plot *p, const char *path, const arguments *a, size_t *re
     return err;
 }
 
-static void panel_add(const plot *p, plot_panel *panel, double time_s, double value, bool *gap)
-{
-    if (!isfinite(value)) {
-        *gap = true;
-        return;
-    }
-    double at = (time_s - p->start_s) / (p->end_s - p->start_s) * PLOT_COLUMNS;
-    plot_column *column =
-        &panel->columns[at < PLOT_COLUMNS - 1 ? (size_t)fmax(at, 0) : PLOT_COLUMNS - 1];
-    if (column->count == 0) {
-        column->low = column->high = value;
-        column->broken = *gap;
-    }
-    column->low = fmin(column->low, value);
-    column->high = fmax(column->high, value);
-    column->sum += value;
-    column->time_sum += time_s;
-    column->count++;
-    panel->low = fmin(panel->low, value);
-    panel->high = fmax(panel->high, value);
-    *gap = false;
-}
-
 /* Second reading: sorts the samples of the file's panels into columns. */
 static weir_err gather(plot *p, const char *path, const arguments *a, size_t first, size_t count)
 {
@@ -329,25 +173,13 @@ static weir_err gather(plot *p, const char *path, const arguments *a, size_t fir
     weir_err err = reader_init(&r, path, a);
     if (err != WEIR_OK)
         return err;
-    const weir_spec *spec = &r.info->spec;
-    uint64_t columns = weir_spec_columns(spec);
-    bool gap[PLOT_PANELS] = {false};
-    uint64_t segment = 0;
     for (;;) {
         weir_message block;
         double start;
         err = reader_read(&r, &block, &start);
         if (err != WEIR_OK || block.frames == 0)
             break;
-        for (size_t c = 0; c < count; c++) {
-            gap[c] |= block.segment != segment;
-            for (size_t i = 0; i < block.frames; i++)
-                panel_add(
-                    p, p->panels[first + c], start + (double)i / spec->rate_hz,
-                    value_at(spec->dtype, block.data, i * columns + p->panels[first + c]->column),
-                    &gap[c]);
-        }
-        segment = block.segment;
+        plot_add(p, first, count, &r.info->spec, &block);
     }
     reader_fini(&r);
     return err;
@@ -365,7 +197,7 @@ static int write_svg(const plot *p, const char *path, bool force)
     return cli_write_end(&out, true);
 }
 
-/* The picture is none of the files that are drawn, and can be written. */
+/* The picture is not one of the files drawn, and can be written. */
 static int check_files(const arguments *a)
 {
     cli_files files = {0};
@@ -473,7 +305,7 @@ int plot_command(int argc, char **argv)
             return cli_fail(2, "plot reads its input twice, so it cannot be standard input");
     if (a.output != NULL && (status = check_files(&a)) != 0)
         return status;
-    static plot p; /* some 40 KiB */
+    static plot p; /* about 40 KiB */
     weir_err err = collect(&p, &a);
     if (err == WEIR_OK) {
         plot_terminal(&p, stdout, unicode());

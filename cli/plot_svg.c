@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * plot_svg.c: a plot as SVG: panels one below the other over one time axis. Where samples are denser than
- * columns the band from lowest to highest is filled and the mean drawn over it; where they are not, each
- * sample is a corner of the line. Gaps stay open. Does not choose what is drawn.
+ * plot_svg.c: a plot as SVG: panels one below the other over one time axis. Where samples are
+ * denser than columns the range from lowest to highest is filled and the mean drawn over it;
+ * otherwise each sample is a point of the line. Gaps are grey. Does not choose what is drawn.
  */
 #include "plot.h"
 
@@ -17,26 +17,6 @@ static void put(FILE *file, double number)
 {
     char text[48];
     fputs(plot_number(number, 0.01, text, sizeof(text)), file);
-}
-
-void plot_svg_text(FILE *file, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '&':
-            fputs("&amp;", file);
-            break;
-        case '<':
-            fputs("&lt;", file);
-            break;
-        case '>':
-            fputs("&gt;", file);
-            break;
-        default:
-            if ((unsigned char)*text >= ' ')
-                fputc(*text, file);
-        }
-    }
 }
 
 /* One panel's frame on the page. */
@@ -63,7 +43,7 @@ void plot_svg_point(FILE *file, char verb, double x, double y)
     put(file, y);
 }
 
-/* The first column from `from` on that holds a sample; PLOT_COLUMNS: none. */
+/* The first column from `from` on with a sample; PLOT_COLUMNS: none. */
 static size_t next_full(const plot_panel *panel, size_t from)
 {
     while (from < PLOT_COLUMNS && panel->columns[from].count == 0)
@@ -71,7 +51,7 @@ static size_t next_full(const plot_panel *panel, size_t from)
     return from;
 }
 
-/* The end of the run that starts at `from`: the first column that a gap parts from it. */
+/* The end of the run that starts at `from`: the first column separated from it by a gap. */
 static size_t run_end(const plot_panel *panel, size_t from)
 {
     size_t end = from + 1;
@@ -139,7 +119,7 @@ void plot_svg_label(FILE *file, double x, double y, const char *anchor, const ch
     fputs("\" y=\"", file);
     put(file, y);
     fputs("\">", file);
-    plot_svg_text(file, text);
+    cli_put_escaped(file, text);
     fputs("</text>\n", file);
 }
 
@@ -171,7 +151,7 @@ static void put_gaps(FILE *file, const frame *f, const plot_panel *panel)
     }
 }
 
-/* A line each; its text beside it where there is room, and as a tooltip. */
+/* A line each; its text next to it if there is space, and as a tooltip. */
 static void put_notes(FILE *file, const frame *f, const plot_panel *panel)
 {
     double free_from = LEFT;
@@ -181,7 +161,7 @@ static void put_notes(FILE *file, const frame *f, const plot_panel *panel)
             continue;
         double x = x_of(f, note->time_s), width = 6.5 * (double)strlen(note->text) + 8;
         fputs("<g class=\"note\" font-size=\"10\" fill=\"#b83280\"><title>", file);
-        plot_svg_text(file, note->text);
+        cli_put_escaped(file, note->text);
         fputs("</title>\n", file);
         plot_svg_rule(file, x, f->top, x, f->top + HEIGHT, "#d53f8c");
         if (x >= free_from && x + width <= LEFT + PLOT_COLUMNS + RIGHT) {
@@ -222,9 +202,9 @@ static void put_panel(FILE *file, const frame *f, const plot_panel *panel, const
     fprintf(file, "<text x=\"%d\" y=\"", LEFT);
     put(file, f->top - 9);
     fputs("\"><tspan font-weight=\"600\" font-size=\"14\" fill=\"#1a202c\">", file);
-    plot_svg_text(file, panel->title);
+    cli_put_escaped(file, panel->title);
     fputs("</tspan><tspan dx=\"8\">", file);
-    plot_svg_text(file, panel->from);
+    cli_put_escaped(file, panel->from);
     if (panel->low > panel->high)
         fputs(": no valid sample", file);
     fputs("</tspan></text>\n", file);
@@ -232,7 +212,7 @@ static void put_panel(FILE *file, const frame *f, const plot_panel *panel, const
         fputs("<text text-anchor=\"middle\" transform=\"translate(20 ", file);
         put(file, f->top + HEIGHT / 2.0);
         fputs(") rotate(-90)\">", file);
-        plot_svg_text(file, panel->unit);
+        cli_put_escaped(file, panel->unit);
         fputs("</text>\n", file);
     }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * plot_terminal.c: a plot as characters, 80 wide: two columns and four rows of dots a character in braille,
- * or plain '|' and '.' where the terminal has no Unicode. Each dot column reaches from the lowest to the
- * highest of its samples.
+ * plot_terminal.c: a plot as characters, 80 wide: two columns and four rows of dots per braille
+ * character, or '|' and '.' if the terminal has no Unicode. Each column of dots reaches from its
+ * lowest to its highest sample.
  */
 #include "plot.h"
 
@@ -11,8 +11,8 @@
 
 enum { CELLS = 64, ROWS = 6, DOTS_X = 2 * CELLS, DOTS_Y = 4 * ROWS, MERGE = PLOT_COLUMNS / DOTS_X };
 
-/* Bit of the dot (x, y) in a braille character, which counts 1 2 3 7 down the left and 4 5 6 8 down the
- * right. */
+/* Bit of the dot (x, y) in a braille character, whose dots are numbered 1 2 3 7 down the left
+ * and 4 5 6 8 down the right. */
 static const unsigned char bits[2][4] = {{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}};
 
 static int row_of(double value, double low, double high)
@@ -29,7 +29,7 @@ static void set(unsigned char cells[ROWS][CELLS], int x, int top, int bottom)
 
 static void fill(const plot_panel *panel, double low, double high, unsigned char cells[ROWS][CELLS])
 {
-    int before = -1; /* dot column of the last that had samples, and its row */
+    int before = -1; /* dot column of the last one with samples, and its row */
     int before_row = 0;
     for (int x = 0; x < DOTS_X; x++) {
         double least = INFINITY, most = -INFINITY, last = 0;

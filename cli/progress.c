@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * progress.c: the line that is redrawn while a run goes on a terminal, and the signals that end it.
+ * progress.c: the progress line on a terminal, and the signals that end a run.
  */
 #include "cli.h"
 
@@ -23,8 +23,9 @@ static void stop(int number)
     cli_stop = 1;
 }
 
-/* The first signal asks, and waits that it interrupts are not resumed; the second one kills. A terminal that is
- * closed (a connection that is lost) ends a run as well as Ctrl-C does, unless nohup has said that it goes on. */
+/* The first signal requests the end and interrupts waits, which are not resumed; the second
+ * kills the process. A terminal that is closed (a lost connection) ends a run like Ctrl-C,
+ * except under nohup. */
 void cli_signals_set(void)
 {
     struct sigaction action;
@@ -63,7 +64,7 @@ static int terminal_columns(void)
     return size.ws_col;
 }
 
-/* Both halves in whole characters of one column. */
+/* Both parts in whole characters of one column. */
 static void draw_bar(double part, int width)
 {
     bool utf8 = is_utf8();
@@ -72,7 +73,8 @@ static void draw_bar(double part, int width)
         fputs(i < filled ? (utf8 ? "━" : "#") : (utf8 ? "─" : "."), stderr);
 }
 
-/* Part done, times real time, held, time left; `real` is left out where the line is short. */
+/* Fraction done, times real time, allocated memory, time left; `real` is left out if the line is
+ * short. */
 static void
 write_line(const weir_progress *state, double part, const char *real, char *line, size_t size)
 {
@@ -110,7 +112,8 @@ static void draw(const weir_progress *state)
     write_line(state, part, " real time", line, sizeof line);
     if ((int)strlen(line) > columns)
         write_line(state, part, "", line, sizeof line);
-    /* The bar takes what is left, the text is cut last: a second line would not be redrawn. */
+    /* The bar uses the remaining width, the text is shortened last: a second line would not be
+     * redrawn. */
     int bar = columns - (int)strlen(line);
     putc('\r', stderr);
     if (isfinite(part) && bar >= LEAST_BAR)

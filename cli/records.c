@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * records.c: --records: the events that units find (spikes), into a table: CSV, or npy with one field a column. A
- * file is written next to its name, which it gets when it is whole; after an interruption it stays NAME.part, whole
- * as far as it goes. One unit with records writes FILE; of several each has a file, FILE.1.csv, FILE.2.csv, in the
- * order of the chain.
+ * records.c: --records: writes the events that units detect (spikes) into a table: CSV, or npy with
+ * one field per column. It is written to NAME.part and renamed when complete; after an interruption
+ * it stays NAME.part, with complete rows. One unit with records writes FILE; with several each has
+ * a file, FILE.1.csv, FILE.2.csv, in the order of the chain.
  */
 #include "cli.h"
 
@@ -56,7 +56,7 @@ static bool write_head(cli_record_file *file)
            fseek(file->out.file, 0, SEEK_END) == 0;
 }
 
-/* A label; in quotes where it has what ends a cell. */
+/* A label; in quotes if it contains what ends a cell. */
 static void put_label(FILE *file, const char *label)
 {
     if (strpbrk(label, ",\"\r\n") == NULL) {
@@ -190,7 +190,8 @@ void cli_records_flush(cli_records *records)
     records->flushed = now;
     for (size_t i = 0; i < records->count; i++)
         fflush(
-            records->files[i].out.file); /* an error stays with the file: it is found at its end */
+            /* an error is kept with the file and reported at its end */
+            records->files[i].out.file);
 }
 
 const char *cli_records_failed(const cli_records *records)

@@ -1,34 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * report.c: --report FILE.html: plan and measured figures of a run as one page that needs nothing
- * else: no script, no font, no file from elsewhere. It looks at numbers, not at the signal.
+ * report.c: --report FILE.html: plan, measured figures and a picture of the signal (picture.c) as one page that needs
+ * nothing else: no script, no font, no file from elsewhere.
  */
 #include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static void put(FILE *file, const char *text)
-{
-    for (; text != NULL && *text != '\0'; text++) {
-        switch (*text) {
-        case '<':
-            fputs("&lt;", file);
-            break;
-        case '>':
-            fputs("&gt;", file);
-            break;
-        case '&':
-            fputs("&amp;", file);
-            break;
-        case '"':
-            fputs("&quot;", file);
-            break;
-        default:
-            putc((unsigned char)*text < 0x20 ? ' ' : *text, file);
-        }
-    }
-}
 
 static const char style[] =
     "<style>\n"
@@ -51,15 +29,16 @@ static const char style[] =
     "th{text-align:left;color:var(--soft);font-weight:500}th,td{padding:.28rem "
     ".6rem;border-bottom:1px solid "
     "var(--line)}\n.n{text-align:right}tr.total td{font-weight:600}\n"
-    "svg text{fill:var(--ink);font:12px system-ui,sans-serif}svg .soft{fill:var(--soft)}\n"
+    "svg{max-width:100%;height:auto}\n"
+    ".bars text{fill:var(--ink);font:12px system-ui,sans-serif}.bars .soft{fill:var(--soft)}\n"
     "</style>\n";
 
 static void write_figure(FILE *file, const char *value, const char *name)
 {
     fputs("<div><b>", file);
-    put(file, value);
+    cli_put_escaped(file, value);
     fputs("</b><span>", file);
-    put(file, name);
+    cli_put_escaped(file, name);
     fputs("</span></div>\n", file);
 }
 
@@ -94,7 +73,7 @@ write_bar(FILE *file, double y, const char *name, uint64_t planned, uint64_t use
     char a[CLI_FIGURE], b[CLI_FIGURE];
     double scale = most > 0 ? BAR_WIDTH / most : 0;
     fprintf(file, "<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">", BAR_X - 10, y + 13);
-    put(file, name);
+    cli_put_escaped(file, name);
     fprintf(
         file,
         "</text><rect x=\"%.0f\" y=\"%.0f\" width=\"%.1f\" height=\"16\" rx=\"3\" "
@@ -106,7 +85,7 @@ write_bar(FILE *file, double y, const char *name, uint64_t planned, uint64_t use
             cli_bytes(used, a, sizeof a), cli_bytes(planned, b, sizeof b));
 }
 
-/* Each part: what was planned (wide) and what was used of it (narrow), on one scale. */
+/* Each part: planned (wide bar) and used (narrow bar), on one scale. */
 static void write_parts(FILE *file, const cli_job *job)
 {
     const weir_plan *plan = job->plan;
@@ -117,7 +96,8 @@ static void write_parts(FILE *file, const cli_job *job)
         count += plan->parts[i].bytes > 0;
     }
     fprintf(file,
-            "<h2>Parts: planned and used</h2>\n<svg viewBox=\"0 0 900 %zu\" width=\"100%%\" "
+            "<h2>Parts: planned and used</h2>\n<svg class=\"bars\" viewBox=\"0 0 900 %zu\" "
+            "width=\"100%%\" "
             "role=\"img\" "
             "aria-label=\"planned and used bytes of each part\">\n",
             count * 24 + 8);
@@ -134,7 +114,7 @@ static void write_parts(FILE *file, const cli_job *job)
     fputs("</svg>\n", file);
 }
 
-/* Held at its peak against plan and limit. */
+/* Peak allocated compared with plan and limit. */
 static void write_held(FILE *file, const cli_job *job, const cli_result *result)
 {
     const weir_plan *plan = job->plan;
@@ -145,7 +125,8 @@ static void write_held(FILE *file, const cli_job *job, const cli_result *result)
         most = (double)plan->memory_limit_bytes;
     if ((double)result->stats.held_peak_bytes > most)
         most = (double)result->stats.held_peak_bytes;
-    fputs("<h2>Allocated, compared with plan and limit</h2>\n<svg viewBox=\"0 0 900 52\" "
+    fputs("<h2>Allocated, compared with plan and limit</h2>\n<svg class=\"bars\" viewBox=\"0 0 900 "
+          "52\" "
           "width=\"100%\" "
           "role=\"img\" "
           "aria-label=\"peak allocated, compared with plan and limit\">\n",
@@ -163,35 +144,62 @@ static void write_held(FILE *file, const cli_job *job, const cli_result *result)
     fputs("</svg>\n", file);
 }
 
+static void write_cell(FILE *file, const char *text)
+{
+    fprintf(file, "<td class=\"n\">%s</td>", text);
+}
+
+/* Lag, delay and settling time of a unit; other parts have none. */
+static void write_times(FILE *file, const weir_plan_part *part)
+{
+    char text[CLI_FIGURE] = "";
+    bool unit = strcmp(part->kind, "unit") == 0;
+    double rate = part->input_rate_hz;
+    write_cell(file, unit ? cli_frames_time(part->lag_frames, rate, text, sizeof text) : "");
+    write_cell(file, unit ? cli_delay_time(part->delay_frames, rate, text, sizeof text) : "");
+    write_cell(file, unit ? cli_frames_time(part->settle_frames, rate, text, sizeof text) : "");
+}
+
 static void write_table(FILE *file, const cli_job *job)
 {
+    static const char *const numbers[] = {"rate",     "lag",     "delay", "settling",
+                                          "capacity", "planned", "used"};
     const weir_plan *plan = job->plan;
-    char shape[256], a[CLI_FIGURE], b[CLI_FIGURE];
-    fputs(
-        "<h2>Plan</h2>\n<table><tr><th>part</th><th>kind</th><th>shape</th><th "
-        "class=\"n\">rate</th>"
-        "<th class=\"n\">capacity</th><th class=\"n\">planned</th><th class=\"n\">used</th></tr>\n",
-        file);
+    double rate = weir_source_info_get(job->source)->spec.rate_hz;
+    char shape[256], a[CLI_FIGURE];
+    fputs("<h2>Plan</h2>\n<table><tr><th>part</th><th>kind</th><th>shape</th>", file);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        fprintf(file, "<th class=\"n\">%s</th>", numbers[i]);
+    fputs("</tr>\n", file);
     for (size_t i = 0; i < plan->part_count; i++) {
         const weir_plan_part *part = &plan->parts[i];
+        bool frames = part->capacity_frames > 0;
         fputs("<tr><td>", file);
-        put(file, part->name);
+        cli_put_escaped(file, part->name);
         fputs("</td><td>", file);
-        put(file, part->kind);
+        cli_put_escaped(file, part->kind);
         fputs("</td><td>", file);
-        put(file, cli_shape(part->spec, shape, sizeof shape));
-        fprintf(file, "</td><td class=\"n\">%s</td>",
-                part->spec != NULL ? cli_rate(part->spec->rate_hz, a, sizeof a) : "");
-        fprintf(file, "<td class=\"n\">%s</td>",
-                part->capacity_frames > 0 ? cli_count(part->capacity_frames, a, sizeof a) : "");
-        fprintf(file, "<td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n",
-                cli_count(part->bytes, a, sizeof a),
-                cli_count(weir_chain_used_bytes(job->chain, i), b, sizeof b));
+        cli_put_escaped(file, cli_shape(part->spec, shape, sizeof shape));
+        fputs("</td>", file);
+        write_cell(file, part->spec != NULL ? cli_rate(part->spec->rate_hz, a, sizeof a) : "");
+        write_times(file, part);
+        write_cell(file, frames ? cli_count(part->capacity_frames, a, sizeof a) : "");
+        write_cell(file, cli_count(part->bytes, a, sizeof a));
+        write_cell(file, cli_count(weir_chain_used_bytes(job->chain, i), a, sizeof a));
+        fputs("</tr>\n", file);
     }
-    fprintf(file,
-            "<tr class=\"total\"><td colspan=\"5\">total</td><td "
-            "class=\"n\">%s</td><td></td></tr></table>\n",
-            cli_count(plan->total_bytes, a, sizeof a));
+    fputs("<tr class=\"total\"><td colspan=\"4\">whole chain</td>", file);
+    write_cell(file, cli_frames_time(plan->lag_frames, rate, a, sizeof a));
+    write_cell(file, cli_delay_time(plan->delay_frames, rate, a, sizeof a));
+    write_cell(file, cli_frames_time(plan->settle_frames, rate, a, sizeof a));
+    write_cell(file, "");
+    write_cell(file, cli_count(plan->total_bytes, a, sizeof a));
+    fputs(
+        "<td></td></tr></table>\n<p>lag: input needed after the first frame for the first output; "
+        "delay: group delay (differs: depends on frequency); settling: time until the effect of "
+        "the initial state has fallen to 1e-6 of its largest value; capacity in frames, planned "
+        "and used in bytes</p>\n",
+        file);
 }
 
 static void write_row(FILE *file, const char *name, uint64_t count)
@@ -225,7 +233,7 @@ static void write_notice(void *user, const char *text)
 {
     FILE *file = user;
     fputs("<li>", file);
-    put(file, text);
+    cli_put_escaped(file, text);
     fputs("</li>\n", file);
 }
 
@@ -239,18 +247,19 @@ int cli_report_write(const cli_job *job, const cli_result *result)
     fputs("<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">\n<meta name=\"viewport\" "
           "content=\"width=device-width\">\n<title>weir: ",
           file);
-    put(file, job->input_path);
+    cli_put_escaped(file, job->input_path);
     fprintf(file, "</title>\n%s<h1>weir run: %s</h1>\n<p>", style,
             result->err == WEIR_OK ? "done" : "interrupted");
-    put(file, job->input_path);
+    cli_put_escaped(file, job->input_path);
     fputs(" through ", file);
-    put(file, job->chain_path);
+    cli_put_escaped(file, job->chain_path);
     for (size_t i = 0; i < job->output_count; i++) {
         fputs(job->output_files[i] != NULL ? i == 0 ? " to " : ", " : "", file);
-        put(file, job->output_files[i]);
+        cli_put_escaped(file, job->output_files[i]);
     }
     fprintf(file, "; weir %s</p>\n", WEIR_VERSION);
     write_figures(file, job, result);
+    cli_picture_write(job, result, file);
     write_held(file, job, result);
     write_parts(file, job);
     write_table(file, job);

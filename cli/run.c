@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * run.c: weir run: the plan before, the run inside it, the measured figures after.
+ * run.c: weir run: prints the plan, runs the chain, prints the measured figures.
  */
 #include "cli.h"
 
@@ -10,7 +10,7 @@
 
 typedef struct run_state {
     const cli_job *job;
-    bool told; /* where it goes on */
+    bool told; /* resuming was reported */
     cli_progress progress;
     cli_lengths *lengths;
     cli_records *records;
@@ -37,8 +37,8 @@ static bool step(void *user, const weir_progress *progress)
     return cli_progress_step(&state->progress, progress);
 }
 
-/* After an error what was written stays as NAME.part: the one line names it too. Of a run that was to go on and did
- * not there is nothing new to tell. */
+/* After an error the written data stay in NAME.part, which the error names too. If a resumed run
+ * could not start, nothing is new. */
 static int fail_run(cli_job *job, weir_err err, const weir_run_report *report)
 {
     const char *records = cli_records_failed(&job->records);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * say.c: one clear line on what went wrong, clean text on terminals, memory or an end.
+ * say.c: errors as one line, text without control characters, memory allocation that exits on
+ * failure.
  */
 #include "cli.h"
 
@@ -85,7 +86,30 @@ char *cli_text(const char *format, ...)
     return text;
 }
 
-/* Edits (insert, remove, replace) that make b of a. Names are short: longer ones are far from all. */
+void cli_put_escaped(FILE *file, const char *text)
+{
+    for (; text != NULL && *text != '\0'; text++) {
+        switch (*text) {
+        case '<':
+            fputs("&lt;", file);
+            break;
+        case '>':
+            fputs("&gt;", file);
+            break;
+        case '&':
+            fputs("&amp;", file);
+            break;
+        case '"':
+            fputs("&quot;", file);
+            break;
+        default:
+            putc((unsigned char)*text < 0x20 ? ' ' : *text, file);
+        }
+    }
+}
+
+/* Edits (insert, remove, replace) that turn a into b. Names are short: longer ones count as
+ * different from all. */
 static size_t edits(const char *a, const char *b)
 {
     size_t row[64], length = strlen(b);
@@ -112,7 +136,7 @@ static size_t edits(const char *a, const char *b)
 const char *cli_nearest(const char *found, const char *const *names, size_t count)
 {
     const char *nearest = NULL;
-    size_t least = strlen(found) / 2 + 2; /* a swap of two letters is two edits */
+    size_t least = strlen(found) / 2 + 2; /* exchanging two letters takes two edits */
     for (size_t i = 0; i < count; i++) {
         size_t distance = edits(found, names[i]);
         if (distance < least) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * summary.c: what a run measured, for a person and as JSON.
+ * summary.c: the measured figures of a run, as text and as JSON.
  */
 #include "cli.h"
 

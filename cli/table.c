@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * table.c: columns that line up, in UTF-8. Does not know what it holds; draws no boxes.
+ * table.c: aligned columns, in UTF-8, without boxes.
  */
 #include "cli.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define MOST_COLUMNS 12
-#define LEAST_WIDTH  8 /* of a column that is narrowed */
+#define LEAST_WIDTH  8 /* of a column that is made narrower */
 
 struct cli_table {
     char *header; /* names, each ended by a zero */
@@ -18,10 +18,10 @@ struct cli_table {
     size_t columns;
     char **cells; /* row by row; NULL at a row's start = a rule */
     size_t count, room;
-    size_t most; /* columns of a terminal that a row may take; 0 = any */
+    size_t most; /* maximum width of a row in terminal columns; 0 = any */
 };
 
-/* Bytes of the character at text and its code; a byte that starts none counts as one character. */
+/* Bytes of the character at text and its code; an invalid byte counts as one character. */
 static size_t character(const char *text, uint32_t *ret_code)
 {
     unsigned char first = (unsigned char)*text;
@@ -110,7 +110,8 @@ static void print_cell(FILE *file, const char *text, size_t width, bool right)
         fprintf(file, "%*s", (int)blanks, "");
 }
 
-/* Bytes of the next line of a cell of the given width: wrapped at a blank or, if there is none, anywhere. */
+/* Bytes of the next line of a cell of the given width: wrapped at a blank or, if there is none,
+ * anywhere. */
 static size_t line_length(const char *text, size_t width)
 {
     size_t length = 0, columns = 0, at_blank = 0;

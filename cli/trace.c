@@ -73,7 +73,7 @@ static int record(cli_job *job)
     return record_end(job, weir_chain_cache(job->chain), err, report.frames_in, report.messages);
 }
 
-/* Needs no samples, only how many frames there are; gaps make no difference. */
+/* Needs no samples, only the number of frames; gaps make no difference. */
 static int record_untiled(cli_job *job)
 {
     uint64_t frames = weir_source_info_get(job->source)->frames, done = 0, messages = 0;
@@ -97,8 +97,8 @@ static int record_untiled(cli_job *job)
     return record_end(job, job->untiled_cache, err, done, messages);
 }
 
-/* A cache of its own, of the flags alone: the limits of a chain file are for the chain's cache, which nothing
- * limits here. */
+/* A cache of its own, with the limits of the flags: the limits of a chain file are for the
+ * chain's cache, which is not limited here. */
 static int create_untiled(cli_job *job)
 {
     weir_chain_options *flags = &job->chain_options;
@@ -149,7 +149,7 @@ static error_t parse_record(int key, char *text, struct argp_state *state)
 
 static int record_command(int argc, char **argv)
 {
-    struct argp run = run_argp; /* the same options; -o names the trace */
+    struct argp run = run_argp; /* the same options; -o is the trace */
     run.doc = NULL;
     struct argp_child children[] = {{&run, 0, 0, 0}, {0}};
     struct argp argp = {

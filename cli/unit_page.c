@@ -91,8 +91,8 @@ static void put_plan(const weir_unit_info *unit, const weir_plan *plan, FILE *fi
     }
 }
 
-/* Plans the unit's example. Which streams a unit accepts is its own to say: where it refuses this one, nothing is
- * written. */
+/* Plans the unit's example. Each unit decides which streams it accepts: if it refuses this one,
+ * nothing is written. */
 static void put_example_plan(const weir_unit_info *unit, FILE *file)
 {
     static char names[PAGE_CHANNELS][8];
@@ -148,7 +148,7 @@ void cli_unit_markdown(const weir_unit_info *unit, FILE *file)
 
 /* ---- ezmsg-sigproc's classes ---------------------------------------------------------------------------------- */
 
-/* Classes that no unit stands for, and why. */
+/* Classes without a corresponding unit, and why. */
 static const struct {
     const char *name, *why;
 } left_out[] = {

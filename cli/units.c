@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * units.c: weir units: what units there are and what can be set on them, from their descriptors.
+ * units.c: weir units: lists the processing units and their settings, from their descriptors.
  * unit_page.c writes the same as Markdown.
  */
 #include "cli.h"
@@ -135,6 +135,8 @@ const char *unit_flags_text(const weir_unit_info *unit, char *text, size_t size)
 
 /* ---- an example that a chain file takes --------------------------------------------------------------------- */
 
+#define EXAMPLE_COLUMNS 79 /* with the bracket at the end */
+
 void unit_put_example(const weir_unit_info *unit, FILE *file, const char *indent)
 {
     bool joins = (unit->flags & WEIR_UNIT_JOINS) != 0, more = joins;
@@ -145,13 +147,19 @@ void unit_put_example(const weir_unit_info *unit, FILE *file, const char *indent
     }
     if (joins)
         fprintf(file, "%s- split: {a: [], b: [abs]}\n", indent);
-    fprintf(file, "%s- %s: {%s", indent, unit->name, joins ? "inputs: [a, b]" : "");
+    int column = fprintf(file, "%s- %s: {%s", indent, unit->name, joins ? "inputs: [a, b]" : "");
     for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++) {
         if (setting->example == NULL)
             continue;
-        const char *quote = strchr(setting->example, ':') != NULL ? "\"" : "";
-        fprintf(file, "%s%s: %s%s%s", more ? ", " : "", setting->name, quote, setting->example,
-                quote);
+        bool map = setting->example[0] == '{';
+        const char *quote = !map && strchr(setting->example, ':') != NULL ? "\"" : "";
+        int length =
+            (int)(strlen(setting->name) + strlen(setting->example) + 2 * strlen(quote) + 4);
+        if (column + length > EXAMPLE_COLUMNS) /* a map goes on in the next line */
+            column = fprintf(file, "%s\n%s    ", more ? "," : "", indent);
+        else
+            column += fprintf(file, "%s", more ? ", " : "");
+        column += fprintf(file, "%s: %s%s%s", setting->name, quote, setting->example, quote);
         more = true;
     }
     fputs("}\n", file);
@@ -174,7 +182,8 @@ static void print_list(void)
     printf("\nweir units NAME describes the settings of a unit.\n");
 }
 
-/* A setting of every unit that has a memory, which the chain reads and not the unit's own table; name NULL: none. */
+/* A setting of every stateful unit, which the chain reads and not the unit's own table; name
+ * NULL: none. */
 weir_setting unit_gap_setting(const weir_unit_info *unit)
 {
     static const weir_choice both[] = {{"reset", NULL}, {"hold", NULL}, {NULL, NULL}};
@@ -206,7 +215,7 @@ static bool is_live(const weir_setting *setting)
     return setting->live;
 }
 
-/* One line of names of settings; nothing where there are none. */
+/* One line of names of settings; nothing if there are none. */
 static void put_names(const weir_unit_info *unit,
                       FILE *file,
                       bool (*belongs)(const weir_setting *setting),
@@ -288,7 +297,7 @@ static void print_unit(const weir_unit_info *unit)
         free(formula);
     }
     printf("in a chain file:\n\n    chain:\n");
-    unit_put_example(unit, stdout, "      ");
+    unit_put_example(unit, stdout, "    ");
 }
 
 int units_command(int argc, char **argv)

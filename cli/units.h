@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * units.h: what a unit's descriptor says, in words: for weir units and for the pages in doc/.
+ * units.h: a unit's descriptor as text, for weir units and for the pages in doc/.
  */
 #ifndef WEIR_CLI_UNITS_H
 #define WEIR_CLI_UNITS_H
@@ -14,10 +14,10 @@ void cli_unit_markdown(const weir_unit_info *unit, FILE *file);
 void cli_ezmsg_markdown(FILE *file);
 
 const char *unit_type_text(const weir_setting *setting);
-/* "Hz", or "" where the setting is no quantity. */
+/* "Hz", or "" if the setting is not a quantity. */
 const char *unit_physical_text(const weir_setting *setting);
 const char *unit_preset_text(const weir_setting *setting);
-/* What is allowed. Returns text. */
+/* The allowed values. Returns text. */
 char *unit_range_text(const weir_setting *setting, char *text, size_t size);
 /* "is stateful, changes the rate". Returns text. */
 const char *unit_flags_text(const weir_unit_info *unit, char *text, size_t size);
@@ -28,7 +28,8 @@ weir_setting unit_gap_setting(const weir_unit_info *unit);
 /* What can be changed while the chain runs, and what is ignored; each name between quotes. */
 void unit_put_lines(const weir_unit_info *unit, FILE *file, const char *quote);
 
-/* An entry of a chain file with the examples of the unit's table, and the entries that it needs before it. */
+/* An entry of a chain file with the examples of the unit's table, and the entries required
+ * before it. */
 void unit_put_example(const weir_unit_info *unit, FILE *file, const char *indent);
 
 #endif

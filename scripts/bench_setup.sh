@@ -63,9 +63,9 @@ allocator libjemalloc.so.2 libjemalloc2
 
 # Python peers: a venv of their own, and a wrapper each, so that the bench starts all peers alike.
 venv="$build/bench-venv"
-wanted="numpy scipy ezmsg ezmsg-sigproc==3.11.1"
+wanted="numpy scipy pyyaml ezmsg ezmsg-sigproc==3.11.1"
 reason=""
-if ! "$venv/bin/python" -c 'import scipy, ezmsg.sigproc' >/dev/null 2>&1; then
+if ! "$venv/bin/python" -c 'import scipy, yaml, ezmsg.sigproc' >/dev/null 2>&1; then
     echo "weir bench: making a Python environment with $wanted"
     if ! python3 -c 'import venv, ensurepip' >/dev/null 2>&1 && ! apt_install python3-venv; then
         reason="python3-venv could not be installed"
@@ -100,4 +100,6 @@ python_peer mlx_cache mlx.core
 reason=""
 python_peer ezmsg_sigproc ezmsg.sigproc
 python_peer scipy_sos scipy.signal
+python_peer ezmsg_unit "yaml, ezmsg.sigproc"
+python_peer scipy_unit scipy.signal
 exit 0

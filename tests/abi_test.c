@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sizes and offsets of public structs, and values of constants, as programs that were compiled before know
- * them. Where one of these changes, so must the soname; a struct that starts with its size may grow at its
+ * Sizes and offsets of public structs, and values of constants, on which compiled programs depend.
+ * If one of these changes, so must the soname; a struct that starts with its size may grow at its
  * end.
  */
 #include <weir/config.h>
@@ -492,7 +492,7 @@ static void version(void **state)
              WEIR_VERSION_PATCH);
     assert_string_equal(weir_version(), text);
     assert_string_equal(WEIR_VERSION, text);
-    assert_string_equal(WEIR_TEST_VERSION, text); /* the packages' */
+    assert_string_equal(WEIR_TEST_VERSION, text); /* for packages */
 }
 
 int main(void)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * children.h: cases that each want a process of their own: what a process has but one of, and what reaches
- * its children. A case runs in a child by fork, or by spawn where the test's own program is given its name.
+ * children.h: cases that each need a process of their own: things that exist once per process, and
+ * what child processes inherit. A case runs in a child by fork, or by spawning the test's own
+ * program with the case's name.
  */
 #ifndef WEIR_CHILDREN_H
 #define WEIR_CHILDREN_H
@@ -18,16 +19,26 @@ extern char **environ;
 
 typedef struct child_case {
     const char *name;
-    int (*run)(void); /* 0 where all is right, else about the line number: WANT */
+    int (*run)(void); /* 0 if all is right, else about the line number: WANT */
 } child_case;
 
-/* In a case, and in what it calls. */
+/* For cases, and functions that they call. */
 #define WANT(truth)                                                                                \
     do {                                                                                           \
         if (!(truth)) {                                                                            \
             return __LINE__ % 250 + 1;                                                             \
         }                                                                                          \
     } while (0)
+
+/* The last lines that the library logged, for weir_log_set. */
+static char lines[4][256];
+static int line_count;
+
+static inline void keep_line(void *user, const char *line)
+{
+    (void)user;
+    snprintf(lines[line_count++ % 4], sizeof lines[0], "%s", line);
+}
 
 /* Waits for the child: its exit status, 999 if there was none. Also within a case. */
 static inline int child_status(pid_t child)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * device_heap.h: a heap whose memory the host cannot address, as a device's is not: pages without access. Who
- * touches them is ended by the system. Copies open them for as long as they last; a queue keeps its copies until it
- * is waited for.
+ * device_heap.h: a heap whose memory the host cannot address, like a device's: pages without access
+ * permission, which end the process when touched. Copies permit access while they run; a queue
+ * delays its copies until it is waited for.
  */
 #ifndef WEIR_DEVICE_HEAP_H
 #define WEIR_DEVICE_HEAP_H
@@ -53,7 +53,7 @@ static inline size_t device_page_size(weir_heap *heap)
     return DEVICE_PAGE;
 }
 
-/* A range is without access from the start, and committing leaves it so. */
+/* A range has no access from the start, and stays so when committed. */
 static inline weir_err device_commit(weir_heap *heap, void *range, size_t offset, size_t bytes)
 {
     (void)heap;
@@ -96,7 +96,7 @@ static inline weir_err device_copy_in(
     return WEIR_OK;
 }
 
-/* Reads wait for what was queued before; more is not needed here. */
+/* Reads wait for what was queued before; nothing more is needed here. */
 static inline weir_err device_copy_out(
     weir_heap *heap, void *to, void *memory, size_t offset, size_t bytes, weir_queue *queue)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Heaps of devices, by one whose memory ends the process when it is touched: a cache with any policy never does;
- * copies go through the heap; a chain keeps what it writes about itself in host memory, has a count for each heap,
- * and says that it cannot run there.
+ * Device heaps, with one whose memory ends the process when touched: a cache with any policy never
+ * touches it; copies use the heap's functions; a chain keeps its metadata in host memory, has a
+ * count for each heap, and refuses to run there.
  */
 #include "chain/chain.h"
 #include "device_heap.h"
@@ -15,7 +15,7 @@ static weir_heap *counted_device(void)
     return heap;
 }
 
-/* M1 to M4 hold, and nothing but the heap knows what is in the buffers. */
+/* M1 to M4 hold, and only the heap accesses the content of the buffers. */
 static void no_policy_touches_it(void **state)
 {
     (void)state;
@@ -68,7 +68,7 @@ static void copies_go_through_the_heap(void **state)
                      "copy of 6 bytes at offset");
         assert_fails(weir_buffer_copy_out(buffer, SIZE_MAX, there, 2, NULL), WEIR_E_USAGE,
                      "the buffer has");
-        if (h == 1) { /* what is in a queue happens when it is waited for */
+        if (h == 1) { /* queued work is done when it is waited for */
             weir_heap *heap = heaps[h];
             assert_ok(heap->ops->queue_create(heap, &queue));
             assert_ok(weir_buffer_copy_in(buffer, 5003, "MES", 3, queue));
@@ -95,7 +95,8 @@ static void tables_are_checked(void **state)
     assert_fails(weir_heap_check(&heap), WEIR_E_USAGE,
                  "function copy_out is missing though WEIR_HEAP_DEVICE is set");
     ops = *device_heap()->ops;
-    ops.ops_size = offsetof(weir_heap_ops, copy_in); /* of a program that knew none of it */
+    /* of a program compiled without these functions */
+    ops.ops_size = offsetof(weir_heap_ops, copy_in);
     assert_fails(weir_heap_check(&heap), WEIR_E_USAGE, "function copy_in is missing");
     ops = *device_heap()->ops;
     ops.flags = WEIR_HEAP_PAGES;
@@ -127,7 +128,7 @@ static void a_chain_is_refused(void **state)
     weir_heap_destroy(heap);
 }
 
-/* What there is so far of a chain on a device: all of it up to the start. */
+/* Chains on devices as far as they exist: everything up to the start. */
 static void a_plan_counts_each_heap(void **state)
 {
     (void)state;
@@ -158,7 +159,7 @@ static void a_plan_counts_each_heap(void **state)
     weir_chain_destroy(chain);
     assert_true(weir_heap_counting_counts(heap).calls == 0);
     weir_heap_destroy(heap);
-    /* Where the host can address the heap there is one. */
+    /* If the host can address the heap there is one. */
     options.heap = NULL;
     assert_ok(weir_chain_create(&options, &chain));
     assert_ok(weir_chain_plan(chain, &spec, &plan));

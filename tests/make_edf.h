@@ -8,7 +8,7 @@
 
 #include "recordings.h"
 
-/* A file in the making: 2 signals of one rate, 1 slower one, annotations; each can be changed. */
+/* A file being made: 2 signals of one rate, 1 slower one, annotations; each can be changed. */
 enum { SIGNALS = 4, RECORDS = 6 };
 typedef struct maker {
     bool bdf;
@@ -17,7 +17,7 @@ typedef struct maker {
     const char *range[SIGNALS][4]; /* physical min, max, digital min, max */
     int counts[SIGNALS];
     const char *lists[RECORDS]; /* annotations of a record; NULL = its onset only */
-    size_t list_bytes[RECORDS]; /* samples put into a record */
+    size_t list_bytes[RECORDS]; /* samples written per record */
     size_t bytes;
     unsigned char file[1 << 16];
 } maker;
@@ -113,16 +113,6 @@ static inline const char *make(maker *m, const char *name)
         }
     }
     return write_file(name, m->file, m->bytes);
-}
-
-static inline weir_err open_only(const char *path, const weir_recording_options *options)
-{
-    weir_source *source = NULL;
-    weir_err err = weir_recording_open(path, options, &source);
-    if (err == WEIR_OK) {
-        source->ops->close(source);
-    }
-    return err;
 }
 
 #endif

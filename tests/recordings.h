@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * recordings.h: what tests of readers and writers share: reading a whole recording in any cut, writing
- * bytes to a file of the test's own folder.
+ * recordings.h: shared by tests of readers and writers: reading a whole recording with any message
+ * boundaries, writing files into the test's own folder.
  */
 #ifndef WEIR_TEST_RECORDINGS_H
 #define WEIR_TEST_RECORDINGS_H
@@ -15,7 +15,7 @@
 
 #include <weir/weir.h>
 
-/* A recording as it came. */
+/* A recording as it was read. */
 typedef struct recorded {
     uint64_t frames, columns;
     weir_dtype dtype;
@@ -46,8 +46,8 @@ static inline double value_of(weir_dtype part, const void *rows, size_t at)
     }
 }
 
-/* Reads to the end in pieces of 1 to tile frames (seed 0: always tile), checking what every source
- * promises: rows stay within their room, indexes follow on each other. */
+/* Reads to the end in pieces of 1 to tile frames (seed 0: always tile), checking what every
+ * source guarantees: rows stay within their buffer, indexes are contiguous. */
 static inline weir_err read_source(weir_source *source, size_t tile, uint64_t seed, recorded *ret)
 {
     const weir_source_info *info = source->ops->info(source);
@@ -60,7 +60,7 @@ static inline weir_err read_source(weir_source *source, size_t tile, uint64_t se
     }
     void *memory = NULL;
     if (bytes > 0) {
-        /* Exactly as many, so that a sanitizer sees what is beyond the plan (M6). */
+        /* Exactly the planned bytes, so that a sanitizer detects accesses beyond the plan (M6). */
         assert_int_equal(posix_memalign(&memory, 64, (size_t)bytes), 0);
     }
     err = source->ops->start(source, tile, memory);
@@ -115,6 +115,24 @@ static inline void recorded_free(recorded *all)
     *all = (recorded){0};
 }
 
+/* Whether a recording can be opened. */
+static inline weir_err open_only(const char *path, const weir_recording_options *options)
+{
+    weir_source *source = NULL;
+    weir_err err = weir_recording_open(path, options, &source);
+    if (err == WEIR_OK) {
+        source->ops->close(source);
+    }
+    return err;
+}
+
+static inline weir_recording_options at_rate(double rate_hz)
+{
+    weir_recording_options options = weir_recording_options_default();
+    options.rate_hz = rate_hz;
+    return options;
+}
+
 /* The path of a file in this process's own folder: below $TMPDIR, /tmp. */
 static inline const char *own_path(const char *name)
 {
@@ -143,8 +161,8 @@ static inline int own_folder_remove(void **state)
     return rmdir(path);
 }
 
-/* Files made by tests are seeds for the fuzz targets too: $WEIR_SEEDS is a folder that keeps each of them
- * (up to 8 KiB) behind the four bytes of options that tests/fuzz/reading.h takes. */
+/* Files made by tests are also seeds for the fuzz targets: $WEIR_SEEDS is a folder for them (up
+ * to 8 KiB), after the four bytes of options that tests/fuzz/reading.h reads. */
 static inline void keep_seed(const char *name, const void *bytes, size_t count)
 {
     static unsigned number;
@@ -171,6 +189,30 @@ static inline const char *write_file(const char *name, const void *bytes, size_t
     assert_int_equal(fwrite(bytes, 1, count, file), count);
     assert_int_equal(fclose(file), 0);
     return path;
+}
+
+/* Writes a recording into the own folder, over an earlier one; an error of the plan is returned. */
+static inline weir_err
+write_rows(const char *name, const weir_spec *spec, const void *rows, size_t frames)
+{
+    weir_output_options options = weir_output_options_default();
+    options.force = true;
+    weir_sink *sink = NULL;
+    assert_ok(weir_recording_create(own_path(name), &options, &sink));
+    uint64_t bytes = 0;
+    void *memory = NULL;
+    weir_err err = sink->ops->plan(sink, spec, &bytes);
+    if (err == WEIR_OK) {
+        memory = malloc((size_t)bytes);
+        assert_non_null(memory);
+        assert_ok(sink->ops->start(sink, spec, NULL, "", memory));
+        weir_message block = {.spec = spec, .data = rows, .frames = frames};
+        assert_ok(sink->ops->write(sink, &block));
+        assert_ok(sink->ops->finish(sink));
+    }
+    sink->ops->close(sink);
+    free(memory);
+    return err;
 }
 
 /* Descriptors that this process has open. */

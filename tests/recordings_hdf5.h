@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * recordings_hdf5.h: what tests of HDF5 share: libhdf5's own driver as the other side, and a program that says so
- * where this build, or the machine, is without it.
+ * recordings_hdf5.h: shared by tests of HDF5: libhdf5's own driver to compare with, and a test
+ * program that reports if this build, or the machine, has no HDF5.
  */
 #ifndef WEIR_TEST_RECORDINGS_HDF5_H
 #define WEIR_TEST_RECORDINGS_HDF5_H
@@ -16,7 +16,7 @@ int main(void)
     return 0;
 }
 #else
-/* What libhdf5 itself keeps of a file that it refused. */
+/* What libhdf5 itself does not free for a file that it refused. */
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -25,9 +25,9 @@ const char *__lsan_default_suppressions(void)
 
 enum { FRAMES = 1000, CHANNELS = 3 };
 
-/* Runs the group, or says why not. */
+/* Runs the group, or prints why not. */
 #define run_hdf5_tests(name, tests)                                                                \
-    (H5dont_atexit(), /* after a cut file it would not come to an end */                           \
+    (H5dont_atexit(), /* after a truncated file it would not terminate */                          \
      reads_hdf5() ? cmocka_run_group_tests_name(name, tests, NULL, own_folder_remove) : 0)
 
 static inline bool reads_hdf5(void)

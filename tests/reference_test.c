@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * reference_test.c: S2 and S1 through the command: every case of ../shared/reference whose units exist
- * gives the reference's answer within the case's tolerance, its time axis in the side file, and the same
- * bytes for other message boundaries and tiles. Cases of other units are skipped and named.
+ * reference_test.c: S2 and S1, by the command: every case of ../shared/reference whose units exist
+ * gives the reference's answer within the case's tolerance, its time axis in the side file, and the
+ * same bytes for other message boundaries and tiles. Cases of other units are skipped and named.
  */
 #include "conform/stream.h"
 
@@ -119,7 +119,7 @@ static void check_values(const char *name, json_t *root, const char *output)
     free(found);
 }
 
-/* Names of dimensions, start and step of the stream's, as the reference has them. */
+/* Names of dimensions, start and step of the stream's, as in the reference. */
 static void check_side(const char *name, json_t *root, const char *output)
 {
     char path[160];

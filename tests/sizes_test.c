@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Structs of the public interface state their size, and each call that is given one holds to the rule of
- * weir/base.h: a size that is not set, or too small, is refused and the detail says what makes such a struct; what is
- * beyond what this version knows must be zero.
+ * Structs of the public interface state their size, and each function that receives one follows the
+ * rule of weir/base.h: a size that is not set, or too small, is refused, and the detail names the
+ * function that makes such a struct; fields unknown to this version must be zero.
  */
 #include <weir/trace.h>
 #include <weir/weir.h>
 
 #include "base/base.h"
 #include "conform/stream.h"
+#include "no_sink.h"
 #include "testing.h"
 
 #include <unistd.h>
 
 /* ---- the calls, each with a struct of `bytes` ----------------------------------------------------- */
 
-/* What a call takes may own things: freed here. */
+/* A call may allocate something for its argument: freed here. */
 static weir_err chain_options(void *given)
 {
     weir_chain *chain = NULL;
@@ -93,7 +94,7 @@ static const weir_source_info *say_given_info(weir_source *source)
     return given_info;
 }
 
-/* A run from a source in memory, with what is given in one place. */
+/* A run from a source in memory, with one of these arguments. */
 static weir_err run(const weir_run_options *options,
                     weir_run_report *report,
                     const weir_source_ops *ops,
@@ -108,7 +109,7 @@ static weir_err run(const weir_run_options *options,
     weir_chain *chain = one_unit();
     source.base.ops = ops != NULL ? ops : source.base.ops;
     weir_source_ops with_info = *source.base.ops;
-    if (info != NULL) { /* where it is: it may be larger than ours */
+    if (info != NULL) { /* used where it is: it may be larger than ours */
         given_info = info;
         with_info.info = say_given_info;
         source.base.ops = &with_info;
@@ -140,46 +141,6 @@ static weir_err source_ops(void *given)
 static weir_err source_info(void *given)
 {
     return run(NULL, NULL, NULL, NULL, given);
-}
-
-static weir_err sink_plan(weir_sink *sink, const weir_spec *spec, uint64_t *ret_bytes)
-{
-    (void)sink;
-    (void)spec;
-    *ret_bytes = 0;
-    return WEIR_OK;
-}
-
-static weir_err sink_start(weir_sink *sink,
-                           const weir_spec *spec,
-                           const weir_source_info *source,
-                           const char *chain,
-                           void *memory)
-{
-    (void)sink;
-    (void)spec;
-    (void)source;
-    (void)chain;
-    (void)memory;
-    return WEIR_OK;
-}
-
-static weir_err sink_write(weir_sink *sink, const weir_message *block)
-{
-    (void)sink;
-    (void)block;
-    return WEIR_OK;
-}
-
-static weir_err sink_do(weir_sink *sink)
-{
-    (void)sink;
-    return WEIR_OK;
-}
-
-static void sink_end(weir_sink *sink)
-{
-    (void)sink;
 }
 
 static weir_err sink_ops(void *given)
@@ -293,8 +254,9 @@ static void fill_kinds(void)
     ADD(run_report, .report_size = sizeof made);
     ADD(replay_report, .report_size = sizeof made);
     ADD(tune_report, .report_size = sizeof made);
-    ADD(sink_ops, .ops_size = sizeof made, .name = "test", .plan = sink_plan, .start = sink_start,
-        .write = sink_write, .flush = sink_do, .finish = sink_do, .close = sink_end);
+    ADD(sink_ops, .ops_size = sizeof made, .name = "test", .plan = no_sink_plan,
+        .start = no_sink_start, .write = no_sink_write, .flush = no_sink_do, .finish = no_sink_do,
+        .close = no_sink_close);
     add("source_ops", source_ops, "set it to sizeof(weir_source_ops)", source.base.ops,
         sizeof *source.base.ops);
     add("source_info", source_info, "set it to sizeof(weir_source_info)", &source.info,
@@ -330,7 +292,7 @@ static void one_rule(void **state)
         if (err != WEIR_OK) {
             fail_msg("%s: %s", k->name, weir_err_detail());
         }
-        static const size_t bad[] = {0, 3, 8, SIZE_MAX}; /* not set, wild */
+        static const size_t bad[] = {0, 3, 8, SIZE_MAX}; /* not set, arbitrary */
         for (size_t j = 0; j < sizeof bad / sizeof *bad; j++) {
             err = call_with(k, bad[j], 0, given);
             if (err != WEIR_E_USAGE || strstr(weir_err_detail(), k->makes) == NULL) {
@@ -338,7 +300,7 @@ static void one_rule(void **state)
                          weir_err_detail());
             }
         }
-        /* Of a newer program. */
+        /* From a newer program. */
         err = call_with(k, k->size + 16, 0, given);
         size_t after = 0;
         memcpy(&after, given, sizeof after);
@@ -376,7 +338,7 @@ static void slots_are_there(void **state)
     }
 }
 
-/* An older program's options: what they lack has its default. */
+/* An older program's options: missing ones have their defaults. */
 static void shorter_ones(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * testing.h: what tests share: cmocka with what it needs before it, random numbers from a printed seed.
+ * testing.h: shared by tests: cmocka with the headers it needs, random numbers from a printed seed.
  */
 #ifndef WEIR_TESTING_H
 #define WEIR_TESTING_H
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-/* Built with a sanitizer whose allocator is not the system's. */
+/* Built with a sanitizer that replaces the system's allocator. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TESTING_SANITIZED 1
 #elif defined(__has_feature)
@@ -23,7 +23,7 @@
 #endif
 #endif
 
-/* Fails with the detail line where a call that must succeed does not. */
+/* Fails with the detail line if a call that must succeed does not. */
 #define assert_ok(call)                                                                            \
     do {                                                                                           \
         if ((call) != WEIR_OK) {                                                                   \
@@ -31,7 +31,7 @@
         }                                                                                          \
     } while (0)
 
-/* Asserts an error and that its detail line holds a text. */
+/* Asserts an error and that its detail line contains a text. */
 #define assert_fails(call, err, text)                                                              \
     do {                                                                                           \
         assert_int_equal(call, err);                                                               \

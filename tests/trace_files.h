@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace_files.h: what tests of traces share: files of their own, and caches on heaps of addresses only.
+ * trace_files.h: shared by tests of traces: files of their own, and caches on heaps that provide
+ * addresses only.
  */
 #ifndef TRACE_FILES_H
 #define TRACE_FILES_H

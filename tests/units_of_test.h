@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * units_of_test.h: units that only tests have, for what no unit of units.def does yet: look-ahead with a grain,
- * more frames out than in, state that all blocks share, state with several inputs, a late first frame. Each is
- * written for clarity: values are read and written as double, one by one.
+ * units_of_test.h: units for tests only, for properties that no unit of units.def has yet:
+ * look-ahead with a grain, more output frames than input frames, state shared by all blocks, state
+ * with several inputs, a late first frame. Written for clarity: values are read and written as
+ * double, one by one.
  */
 #ifndef WEIR_UNITS_OF_TEST_H
 #define WEIR_UNITS_OF_TEST_H
@@ -12,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What is missing is NaN (S5). */
+/* Missing values are NaN (S5). */
 static inline double value_get(weir_dtype dtype, const void *values, size_t at)
 {
     double value =
@@ -31,7 +32,7 @@ static inline void value_set(weir_dtype dtype, void *values, size_t at, double v
 
 /* ---- the frames that came last ------------------------------------------------------------------- */
 
-/* Field 0 of a unit keeps the last `rows` frames: frame n is in row n mod rows. */
+/* Field 0 of a unit contains the last `rows` frames: frame n is in row n mod rows. */
 static inline double
 kept_get(const weiri_block *block, const weiri_field *field, uint64_t frame, size_t column)
 {
@@ -57,7 +58,7 @@ static inline void kept_add(const weiri_block *block,
     }
 }
 
-/* Input frame n: of this call, or kept of one before. */
+/* Input frame n: from this call, or kept from one before. */
 static inline double input_at(const weiri_block *block,
                               const weiri_field *field,
                               const weiri_work *work,
@@ -79,15 +80,15 @@ static inline void count_what_is_missing(weiri_block *block, const weiri_work *w
 
 /* ---- t_ahead: centred mean ----------------------------------------------------------------------- */
 
-/* Output m is the mean of inputs m - ahead .. m + ahead, as far as they are in the segment; it comes in multiples
- * of `grain`, the rest at the segment's end. */
+/* Output m is the mean of inputs m - ahead .. m + ahead, as far as they are in the segment; it
+ * is output in multiples of `grain`, the rest at the segment's end. */
 typedef struct ahead_settings {
     int64_t ahead, grain, lanes;
 } ahead_settings;
 
 typedef struct ahead_constants {
     uint64_t ahead;
-    weiri_field field; /* without its name: constants hold no pointers */
+    weiri_field field; /* without its name: constants contain no pointers */
 } ahead_constants;
 
 static const weir_setting ahead_table[] = {
@@ -115,7 +116,8 @@ static const weir_setting ahead_table[] = {
     {.name = NULL},
 };
 
-/* Kept until it is used: `ahead` to each side, a grain that waits, and one that did not find room. */
+/* Frames kept until they are used: `ahead` to each side, a grain that waits, and one for which
+ * there was no space. */
 static inline weiri_field ahead_field(const ahead_settings *set, const weiri_unit_plan *plan)
 {
     return (weiri_field){.kind = 'f',
@@ -145,7 +147,7 @@ static inline void ahead_prepare(const void *settings, const weiri_unit_plan *pl
 
 static inline void nothing_to_reset(weiri_block *block)
 {
-    (void)block; /* what is read has been written since */
+    (void)block; /* what is read has been overwritten since */
 }
 
 static inline void ahead_run(weiri_block *block, const weiri_work *work)
@@ -287,7 +289,8 @@ static const weiri_unit_ops unit_resample = {
 
 /* ---- t_count: state of the whole block ----------------------------------------------------------- */
 
-/* Adds gain x (frames so far mod 7), by a counter that all channels share, and takes the frame before away. */
+/* Adds gain x (frames so far mod 7), with a counter shared by all channels, and subtracts the
+ * frame before. */
 typedef struct count_settings {
     double gain;
 } count_settings;
@@ -364,7 +367,7 @@ static const weiri_unit_ops unit_count = {
 
 /* ---- t_weave: state with several inputs ---------------------------------------------------------- */
 
-/* The first input minus the one frame older others. */
+/* The first input minus one frame of the other inputs, one frame older. */
 static inline weir_err weave_plan(const void *settings, weiri_unit_plan *plan)
 {
     (void)settings;
@@ -384,7 +387,7 @@ static inline void weave_reset(weiri_block *block)
     memset(block->state[0], 0, (size_t)weiri_field_bytes(&field, weir_spec_columns(block->in)));
 }
 
-/* How many inputs there are is in nothing that a block has: the second only. */
+/* A block does not have the number of inputs: only the second is used. */
 static inline void weave_run(weiri_block *block, const weiri_work *work)
 {
     size_t columns = (size_t)weir_spec_columns(block->in);
@@ -413,7 +416,7 @@ static const weiri_unit_ops unit_weave = {
 
 /* ---- t_tail: a late first frame ------------------------------------------------------------------ */
 
-/* Leaves out the first frames of a segment. */
+/* Omits the first frames of a segment. */
 typedef struct tail_settings {
     int64_t from;
 } tail_settings;

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * witness.h: a cache above a counting heap, and what must be true of the two between calls. The heap counts
- * for itself: a cache must not be its only judge (M3).
+ * witness.h: a cache on a counting heap, and what must be true of the two between calls. The heap's
+ * own count is an independent check of the cache's (M3).
  */
 #ifndef WEIR_WITNESS_H
 #define WEIR_WITNESS_H
 
 #include <string.h>
 
-#include <weir/cache.h>
+#include "caches.h"
 
-#include "testing.h"
-
-/* All that there are: M2, M3 and M4 hold for each, and M5's memory_limit. The first two keep M1 and all of M5
- * too; mlx keeps MLX's words there. What holds for one is tested on all that promise it. */
+/* All policies: M2, M3 and M4 hold for each, and M5's memory_limit. The first two also keep M1
+ * and all of M5; mlx has MLX's rules there. A promise is tested with all policies that make it. */
 static const char *const keeping_policies[] = {"fit", "pages", "mlx:cpu", "mlx:cuda", "mlx:metal"};
 #define KEEPING_POLICIES ((size_t)2)
 #define ALL_POLICIES     (sizeof keeping_policies / sizeof keeping_policies[0])
@@ -22,13 +20,6 @@ typedef struct witness {
     weir_heap *heap; /* counting */
     weir_cache *cache;
 } witness;
-
-static inline weir_cache_stats stats_of(weir_cache *cache)
-{
-    weir_cache_stats stats = {.stats_size = sizeof stats};
-    weir_cache_stats_read(cache, &stats);
-    return stats;
-}
 
 static inline weir_heap *counting_heap(void)
 {
@@ -50,7 +41,7 @@ static inline witness witness_make(const char *policy, uint64_t cache_limit, uin
     return w;
 }
 
-/* Holds whenever no call is in flight. */
+/* Holds whenever no call is in progress. */
 static inline void witness_agrees(const witness *w)
 {
     weir_cache_stats s = stats_of(w->cache);
@@ -64,7 +55,7 @@ static inline void witness_agrees(const witness *w)
     assert_ok(weir_cache_check(w->cache));
 }
 
-/* Ends both; nothing may be left. */
+/* Frees both; nothing may remain allocated. */
 static inline void witness_end(witness *w)
 {
     weir_cache_destroy(w->cache);

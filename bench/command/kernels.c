@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * kernels.c: each kernel beside the limits of the machine, as a table. What is measured and how:
- * bench/kernels, a program beside the peers, since the command sees include/weir alone.
+ * kernels.c: a table of each kernel compared with the limits of the machine. The measurement is in
+ * bench/kernels, a separate program like the peers, since the command includes include/weir only.
  */
 #include "bench.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * memory.c: `weir bench memory`: what is held however messages are cut, by policy and limit: the
- * published streams (SEEDS B2, B3) message by message, the way of array libraries; weir's chain; and real MLX
- * where it is installed. Each row runs in a process of its own (row.c). Which rows there are, running them,
- * JSON; the tables are memory_table.c's, the picture memory_svg.c's.
+ * memory.c: `weir bench memory`: allocated memory for different message lengths, by policy and
+ * limit: the published streams (SEEDS B2, B3) message by message, as array libraries process them;
+ * weir's chain; and real MLX if installed. Each row runs in a process of its own (row.c). This file
+ * has the list of rows, runs them and writes JSON; memory_table.c prints the tables, memory_svg.c
+ * draws the plot.
  */
 #include "bench.h"
 
@@ -33,7 +34,7 @@ typedef struct bench {
     long row; /* to be run here; -1 = all, in children */
     const char *only, *picture, *peers;
     char folder[PATH_MAX];
-    char *mlx_missing; /* NULL = it is there */
+    char *mlx_missing; /* NULL = it can be run */
     bench_row rows[MOST_ROWS];
     size_t count;
     json_t *results[MOST_ROWS]; /* NULL = left out by --only */
@@ -88,7 +89,7 @@ static void become(const bench *b, size_t number, int out)
     int null = open("/dev/null", O_RDONLY);
     dup2(null, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
-    alarm(900); /* one that hangs is ended; the alarm outlives exec */
+    alarm(900); /* a program that hangs is ended; the alarm survives exec */
     if (row->work == BENCH_MLX) {
         snprintf(path, sizeof(path), "%s/mlx_cache", b->folder);
         snprintf(messages, sizeof(messages), "%llu", (unsigned long long)size.messages);
@@ -107,7 +108,7 @@ static void become(const bench *b, size_t number, int out)
     _exit(127);
 }
 
-/* All that comes out of a file descriptor, ended by a zero. */
+/* Everything read from a file descriptor, ended by a zero. */
 static char *read_all(int file)
 {
     size_t room = 1 << 16, filled = 0;
@@ -131,7 +132,7 @@ static char *read_all(int file)
     return text;
 }
 
-/* 0, or the exit status after a line was said. */
+/* 0, or the exit status after a line was printed. */
 static int run_row(bench *b, size_t number)
 {
     int ends[2], state = 0;
@@ -186,7 +187,7 @@ static int run(bench *b)
         }
         status = run_row(b, i);
         if (status == 1 &&
-            b->rows[i].work == BENCH_MLX) { /* a peer's failure is no end of the bench */
+            b->rows[i].work == BENCH_MLX) { /* a peer's failure does not end the bench */
             b->mlx_missing = cli_text("it did not run to its end");
             status = 0;
         }
@@ -219,7 +220,7 @@ static void print(const bench *b)
 
 /* ---- JSON -------------------------------------------------------------------------------------------------- */
 
-/* Result and what was asked, in one object. */
+/* Result and parameters, in one object. */
 static json_t *row_json(const bench_row *row, const json_t *result)
 {
     char *name = bench_title(row);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * memory_svg.c: memory over time as a picture: one line a configuration, once on a plain scale, where
- * the staircase is what catches the eye, and once on a logarithmic one, where those that are bounded can be
- * told apart. Chooses which rows are drawn; measures nothing.
+ * memory_svg.c: plots memory over time: one line per configuration, once on a linear scale, where
+ * the staircase shows, and once on a logarithmic one, which separates the bounded ones. Chooses the
+ * rows to draw; measures nothing.
  */
 #include "bench.h"
 #include "plot.h"
@@ -12,14 +12,14 @@
 
 enum { LEFT = 84, WIDTH = 760, TOP = 60, HEIGHT = 300, GAP = 56, LEGEND = 380, MOST_LINES = 14 };
 #define MIB   1048576.0
-#define LEAST 0.25 /* MiB, where the logarithmic scale begins */
+#define LEAST 0.25 /* MiB, start of the logarithmic scale */
 
 static const char *const colours[] = {
     "#c53030", "#dd6b20", "#b7791f", "#2f855a", "#2b6cb0", "#6b46c1", "#97266d",
     "#285e61", "#718096", "#1a202c", "#d53f8c", "#00a3c4", "#8c6d31", "#5a67d8",
 };
 
-/* Of the stall stream: one device library with every remedy, weir's policies, weir's chain. */
+/* For the stall stream: one device library with every remedy, weir's policies, weir's chain. */
 static const char *const drawn[] = {
     "mlx:metal, no limit",
     "mlx:metal, cleared each 60 s",
@@ -122,7 +122,7 @@ static void put_grid(const picture *p)
                                   : "MiB held between messages");
 }
 
-/* Held stays as it is until the next sample: a line of steps. */
+/* Allocated memory stays constant until the next sample: a line of steps. */
 static void put_line(const picture *p, size_t line)
 {
     const json_t *samples = json_object_get(p->lines[line], "samples");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * memory_table.c: the tables of `weir bench memory`, with what was published beside each row. Runs and
- * measures nothing.
+ * memory_table.c: the tables of `weir bench memory`, with the published figures for each row. Runs
+ * and measures nothing.
  */
 #include "bench.h"
 
@@ -11,8 +11,9 @@
 
 const char *const bench_works[] = {"intermediates", "chain, tiled", "chain, untiled", "real MLX"};
 
-/* What was published: MiB of the library's cache and of the process, times real time; -1 = not said. On Metal
- * by ezmsg-sigproc's author (256 channels, an M-series host), on the CPU and CUDA with MLX 0.32.4. */
+/* Published figures: MiB of the library's cache and of the process, times real time; -1 = not
+ * published. On Metal by ezmsg-sigproc's author (256 channels, an M-series host), on the CPU and
+ * CUDA with MLX 0.32.4. */
 static const bench_published published[] = {
     {"mlx:metal", "constant 300", -1, 0, 32, 300, -1},
     {"mlx:metal", "constant 9000", -1, 0, 366, 836, -1},
@@ -58,7 +59,7 @@ static const char *subject(const bench_row *row)
     return row->work == BENCH_MLX || row->policy == NULL ? bench_works[row->work] : row->policy;
 }
 
-/* "mlx:metal, 128 MiB, 40 lengths": what --only looks at. */
+/* "mlx:metal, 128 MiB, 40 lengths", which --only searches. */
 char *bench_title(const bench_row *row)
 {
     char limit[CLI_FIGURE];
@@ -136,7 +137,7 @@ static void put_row(cli_table *table, const bench_row *row, const json_t *json)
     put_published(table, bench_published_of(row));
 }
 
-/* Rows that have stream and kind in common make a table. */
+/* Rows with the same stream and kind form a table. */
 static bool same_table(const bench_row *a, const bench_row *b)
 {
     if (a->work == BENCH_TILED || b->work == BENCH_TILED)
@@ -173,7 +174,7 @@ static void print_tables(const bench_row *rows, json_t *const *results, size_t c
     }
 }
 
-/* B3: what the shapes of stalls do to the usual one. */
+/* B3: the effect of the number of stall lengths. */
 static void print_hot(const bench_row *rows, json_t *const *results, size_t count)
 {
     cli_table *table =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * peer.c: other libraries beside weir. Each is a program of its own in one folder (bench/peers,
- * scripts/bench_setup.sh), started for one measurement; none is linked. One that is not there is named
- * with the reason that the set-up left beside it.
+ * peer.c: other libraries compared with weir. Each is a program of its own in one folder
+ * (bench/peers, scripts/bench_setup.sh), started for one measurement; none is linked. For a missing
+ * one the reason is printed, which the set-up stored in that folder.
  */
 #include "bench.h"
 
@@ -64,7 +64,7 @@ static void become(const char *path, const char *const *arguments, unsigned seco
     int null = open("/dev/null", O_RDONLY);
     dup2(null, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
-    alarm(120 + seconds); /* one that hangs is ended; the alarm outlives exec */
+    alarm(120 + seconds); /* a program that hangs is ended; the alarm survives exec */
     execv(path, words);
     _exit(127);
 }
@@ -74,7 +74,7 @@ int bench_program_run(const char *path,
                       unsigned seconds,
                       json_t **ret_printed)
 {
-    size_t filled = 0, size = 1 << 18; /* more is not ours */
+    size_t filled = 0, size = 1 << 18; /* ignore the rest */
     char *text = cli_alloc(size, 1);
     int ends[2], state = 0;
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -137,7 +137,7 @@ int bench_peer_run(const char *folder,
         .p99 = json_number_value(json_object_get(json, "push_p99_us")) * 1e3,
     };
     json_decref(json);
-    if (!(ret_taken->median > 0)) /* it does not time each */
+    if (!(ret_taken->median > 0)) /* it does not time each push */
         ret_taken->median = ret_taken->mean;
     ret_taken->quiet = ret_taken->median;
     if (!(x > 0))

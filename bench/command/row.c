@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * row.c: one row of `weir bench memory`, in a process of its own, so that what the system says is of
- * this row alone. Three kinds of work: intermediates of messages from a cache, the way of array libraries; weir's
- * own chain; and the buffers of that chain if it ran without tiles. Says nothing about what should come out.
+ * row.c: one row of `weir bench memory`, in a process of its own, so that the system's figures are
+ * for this row only. Three kinds of work: intermediates of messages from a cache, as in array
+ * libraries; weir's own chain; and the buffers of that chain if it ran without tiles. Does not
+ * judge the results.
  */
 #include "bench.h"
 
@@ -13,7 +14,7 @@
 
 #define PAGE     4096
 #define WARM_UP  50   /* messages, as in the published runs */
-#define STEP     4096 /* by channel: more than that is a step */
+#define STEP     4096 /* per channel: more than that is a step */
 #define HOT_SETS 200
 
 bench_size bench_size_of(const bench_row *row, bool quick)
@@ -22,7 +23,7 @@ bench_size bench_size_of(const bench_row *row, bool quick)
     uint64_t rarer = !quick ? 1 : chain ? 50 : 10;
     bench_size size = {BENCH_CHANNELS / (quick && !chain ? 8 : 1), row->stream->messages / rarer,
                        300 / rarer};
-    if (quick && row->stream->shapes > 1) /* each length once, and some messages behind the last */
+    if (quick && row->stream->shapes > 1) /* each length once, and some messages after the last */
         size.messages = (row->stream->shapes + 1) * size.every;
     return size;
 }
@@ -33,17 +34,18 @@ static uint64_t frames_of(const bench_row *row, const bench_size *size, uint64_t
     uint64_t frames = row->stream->frames, lengths = row->stream->shapes - 1;
     if (lengths == 0 || i % size->every != size->every - 1)
         return frames;
-    return frames * (2 + (i / size->every) * 17 % lengths); /* all of them in turn: 17 is prime */
+    /* goes through all of them: 17 is prime */
+    return frames * (2 + (i / size->every) * 17 % lengths);
 }
 
 typedef struct measure {
     const bench_row *row;
     bool quick;
     bench_size size;
-    weir_heap *heap; /* the counting heap: the second witness */
+    weir_heap *heap; /* the counting heap: the independent check */
     weir_cache *cache;
     weir_buffer *source; /* [longest x channels] f32 */
-    /* what came out */
+    /* results */
     uint64_t frames, messages, idle_most, first, last, start, level, steps;
     uint64_t hot_takes, hot_hits;
     double seconds, hot_ns[2], cleared_s;
@@ -64,7 +66,8 @@ static weir_cache_stats stats_of(const measure *m)
     return stats;
 }
 
-/* Between two messages: held then is what stays; a level that was never reached before is a step. */
+/* Between two messages: what is allocated then is kept; a level that was never reached before is
+ * a step. */
 static void at_rest(measure *m, uint64_t every)
 {
     uint64_t held = stats_of(m).held_bytes;
@@ -82,7 +85,7 @@ static void at_rest(measure *m, uint64_t every)
 
 /* ---- intermediates --------------------------------------------------------------------------------- */
 
-/* As a library's elementwise functions do: each reads one buffer and writes another. */
+/* Like a library's elementwise functions: each reads one buffer and writes another. */
 static void compute(float *to, const float *from, size_t values, bool scale)
 {
     if (scale)
@@ -111,7 +114,7 @@ static void look(measure *m)
     m->idle_most = idle > m->idle_most ? idle : m->idle_most;
 }
 
-/* One message: all its intermediates are live at its end, and go together. */
+/* One message: all its intermediates are in use at its end, and freed together. */
 static weir_err message(measure *m, uint64_t frames)
 {
     weir_buffer *buffers[BENCH_BUFFERS];
@@ -143,7 +146,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* ns of a take and a give of the usual size, of those a message has: the median set. */
+/* ns to allocate and free a buffer of the usual size, for the buffers of a message: the median
+ * set. */
 static weir_err hot_pair(measure *m, double *ret_ns)
 {
     double sets[HOT_SETS];
@@ -168,7 +172,7 @@ static weir_err hot_pair(measure *m, double *ret_ns)
 
 static void clear_in_time(measure *m)
 {
-    double clear_s = m->row->clear_s / (m->quick ? 10 : 1); /* stalls come as much more often */
+    double clear_s = m->row->clear_s / (m->quick ? 10 : 1); /* stalls come that much more often */
     double now = (double)m->frames / BENCH_RATE_HZ;
     if (clear_s > 0 && now - m->cleared_s >= clear_s) {
         weir_cache_clear(m->cache);
@@ -287,7 +291,7 @@ static weir_err work(measure *m, uint64_t *ret_plan_bytes, weir_chain **ret_chai
 
 /* ---- figures ----------------------------------------------------------------------------------------- */
 
-/* KiB of a line of a file of /proc/self, as bytes; 0 where it is not there. */
+/* KiB of a line in a file of /proc/self, as bytes; 0 if it is missing. */
 static uint64_t proc_bytes(const char *path, const char *name)
 {
     char line[256];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * speed.c: `weir bench speed`: weir and its peers in turns. Measures nothing itself: weir.c,
- * peer.c and bench/kernels do; prints nothing: speed_table.c and speed_json.c. The work is
- * that of DESIGN 11, all its rows.
+ * speed.c: `weir bench speed`: runs weir and its peers alternately. weir.c, peer.c and
+ * bench/kernels measure; speed_table.c and speed_json.c print. The work is that of DESIGN 11, all
+ * its rows.
  */
 #include "speed.h"
 
@@ -45,7 +45,7 @@ static void add_peers(bench *b, const char *work, bool chain, const bench_job *j
             e->job.dtype =
                 peer->precision && strcmp(peer->precision, "f64") == 0 ? WEIR_F64 : WEIR_F32;
             e->precision = weir_dtype_name(e->job.dtype);
-        } else if (strcmp(work, "latency") != 0) { /* said already */
+        } else if (strcmp(work, "latency") != 0) { /* already printed */
             b->reasons[b->skipped_count] = cli_text("%s", reason);
             b->skipped[b->skipped_count++] = peer;
         }
@@ -61,8 +61,8 @@ static const bench_job whole = {
     .frames = BENCH_FRAMES,
 };
 
-/* Rows 1 and 4: the chain, its filter, and the chain up to each unit: the differences say where the time
- * goes. */
+/* Rows 1 and 4: the chain, its filter, and the chain up to each unit: the differences are the
+ * time of each unit. */
 static void list_chain(bench *b)
 {
     bench_job job = whole;
@@ -95,7 +95,7 @@ static void list_wide(bench *b)
     job.bin = "1 ms";
     add(b, "latency", "weir", &job);
     add_peers(b, "latency", true, &job);
-    job.thread_time = true; /* without what other programs take on a machine that is not quiet */
+    job.thread_time = true; /* without the time of other programs on a busy machine */
     add(b, "latency", "weir, processor's time", &job);
     job = whole;
     job.channels = 1024;
@@ -109,8 +109,8 @@ static void list_wide(bench *b)
     }
 }
 
-/* Row 5: what a sample costs, whatever the shape: all walk through one buffer of 147 MB, since the longest
- * message is as large. And pushes so small that the fixed cost shows. */
+/* Row 5: the cost of a sample, for any shape: all use one buffer of 147 MB, the size of the
+ * longest message. And pushes so small that the fixed cost shows. */
 static void list_shapes(bench *b)
 {
     static const uint64_t frames[] = {30, 300, 9000}, channels[] = {64, 256, 1024, 4096};
@@ -120,7 +120,7 @@ static void list_shapes(bench *b)
     static const char *const scale[] = {"scale: {scale: 2}"};
     char title[80];
     bench_job job = whole;
-    job.walk = (size_t)frames[2] * channels[3]; /* all come from as far */
+    job.walk = (size_t)frames[2] * channels[3]; /* all read from memory at the same distance */
     job.thread_time = true;
     for (size_t f = 0; f < 3; f++) {
         for (size_t c = 0; c < 4; c++) {
@@ -143,7 +143,7 @@ static void list_shapes(bench *b)
     }
 }
 
-/* 0, or the exit status after a line was said. */
+/* 0, or the exit status after a line was printed. */
 static int run_entry(bench *b, entry *e, uint64_t round)
 {
     int status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * speed.h: what the files of `weir bench speed` share: what is run in turns, and what came out.
+ * speed.h: shared by the files of `weir bench speed`: what is run, and the results.
  */
 #ifndef WEIR_CLI_BENCH_SPEED_H
 #define WEIR_CLI_BENCH_SPEED_H
@@ -15,7 +15,7 @@ enum { MOST_RUNS = 64, MOST_ROUNDS = 101, CUTS = 3 };
 typedef struct entry {
     const char *work; /* "chain" "filter" "units" "latency" "threads" "shapes" "pushes" */
     char title[80];
-    const char *precision;  /* of stream and, where it differs, arithmetic */
+    const char *precision;  /* of the stream and, if different, of the arithmetic */
     const bench_peer *peer; /* NULL = weir */
     bench_job job;
     double seconds;
@@ -23,7 +23,7 @@ typedef struct entry {
     char version[80];
 } entry;
 
-/* DESIGN 11, row 4: how the stream is cut, and what must not depend on it. */
+/* DESIGN 11, row 4: how the stream is split into messages, and what must not depend on it. */
 typedef struct bench_cut {
     const char *title;
     uint64_t frames, every, messages, least; /* fewer messages when measurements are short */
@@ -31,11 +31,11 @@ typedef struct bench_cut {
 extern const bench_cut bench_cuts[CUTS];
 
 typedef struct bench {
-    uint64_t rounds, threads; /* most threads that are tried */
+    uint64_t rounds, threads; /* maximum number of threads measured */
     double seconds;
     const char *peers; /* folder */
     bool json, only_kernels;
-    const char *word; /* of the kernels wanted; NULL = all */
+    const char *word; /* of the requested kernels; NULL = all */
     json_t *kernels;  /* NULL = the program is not there */
     char folder[PATH_MAX];
     bench_input input;
@@ -51,33 +51,35 @@ typedef struct spread {
     double median, min, max;
 } spread;
 
-/* What an entry's runs say, by name. */
+/* Figures of an entry's runs, by name. */
 typedef enum figure {
-    X_REAL_TIME,   /* of the median push: others' work on the machine is not weir's or a peer's */
+    X_REAL_TIME,   /* of the median push: not affected by other programs */
     NS_PER_PUSH,   /* mean */
     NS_MEDIAN,     /* of pushes */
-    NS_99,         /* that 99 % of pushes took at most */
-    NS_PER_SAMPLE, /* of the tenth part of pushes that is fastest */
+    NS_99,         /* 99 % of pushes took at most this */
+    NS_PER_SAMPLE, /* of the fastest tenth of the pushes */
     FIGURES
 } figure;
 
 double bench_figure(const entry *e, size_t round, figure what);
 spread bench_spread(const bench *b, const entry *e, figure what);
-/* How many times a is as fast as b, round by round, so that a slower moment of the machine meets both. */
+/* How many times as fast as b a is, round by round, so that slower moments of the machine affect
+ * both. */
 spread bench_ratio(const bench *b, const entry *a, const entry *e, figure what);
-/* weir's own entry that this one is to be held against: the same work and precision; NULL = none. */
+/* weir's own entry to compare this one with: the same work and precision; NULL = none. */
 const entry *bench_own(const bench *b, const entry *e);
-/* Nanoseconds a sample (frame x channel) of the unit at entry i alone: its prefix less the one before, of
- * each the fastest run, since a difference of medians drowns in a busy machine's noise. */
+/* Nanoseconds per sample (frame x channel) of the unit at entry i alone: its prefix minus the
+ * one before, using the fastest run of each, since a difference of medians is hidden by the
+ * noise of a busy machine. */
 double bench_unit_ns(const bench *b, size_t i);
 /* A peer that is faster than weir at the same work and precision. */
 bool bench_is_slower(const bench *b, const entry *e);
-/* Of weir's filter, pushes and all: which share of the limit of its kernel it reaches, of each the quiet
- * moments; 0 = the kernels were not measured. */
+/* For weir's filter, pushes included: the fraction of its kernel's limit that it reaches, in the
+ * fastest moments of each; 0 = kernels were not measured. */
 double bench_filter_share(const bench *b, const entry *e, double *ret_limit_ns);
-/* Row 5: whether this shape is one whose cost is to be the same. */
+/* Row 5: whether this shape should cost the same as others. */
 bool bench_is_steady(const entry *e);
-/* Least and most ns a sample of those, of each its fastest round. */
+/* Least and most ns per sample of those, from the fastest round of each. */
 spread bench_steady(const bench *b);
 bool bench_same_plans(const bench *b);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * speed_json.c: what `weir bench speed` found, all of it, as JSON.
+ * speed_json.c: all results of `weir bench speed` as JSON.
  */
 #include "speed.h"
 
@@ -81,7 +81,7 @@ static json_t *memory_json(const bench *b)
     return memory;
 }
 
-static json_t *machine_json(void)
+json_t *bench_machine_json(void)
 {
     char text[128];
     struct utsname system;
@@ -112,7 +112,7 @@ json_t *bench_speed_json(const bench *b)
         json_array_append_new(chain, json_string(bench_units[i]));
     json_t *json =
         json_pack("{s:o, s:o, s:{s:i, s:i, s:f, s:I, s:f}, s:o, s:o, s:o, s:o, s:o, s:{s:f, s:f}}",
-                  "machine", machine_json(), "versions", versions, "settings", "channels",
+                  "machine", bench_machine_json(), "versions", versions, "settings", "channels",
                   BENCH_CHANNELS, "message_frames", BENCH_FRAMES, "rate_hz", BENCH_RATE_HZ,
                   "rounds", (json_int_t)b->rounds, "seconds", b->seconds, "chain", chain, "rows",
                   rows_json(b), "units", units, "memory", memory_json(b), "skipped", skipped,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * speed_table.c: what `weir bench speed` found, as tables for a person.
+ * speed_table.c: the results of `weir bench speed` as tables.
  */
 #include "speed.h"
 
@@ -26,7 +26,7 @@ void bench_processor(char *text, size_t size)
         fclose(file);
 }
 
-/* The widest vectors of the processor, of those that weir has a level for. */
+/* The widest vectors of the processor for which weir has a level. */
 const char *bench_vectors(void)
 {
     const char *forced = getenv("WEIR_SIMD");
@@ -105,7 +105,7 @@ static void print_slower(const bench *b)
                peers);
 }
 
-/* The filter as a user gets it, beside the machine. */
+/* The filter as used in a chain, compared with the machine. */
 static void print_filter_share(const bench *b)
 {
     for (size_t i = 0; i < b->count; i++) {

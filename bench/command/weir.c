@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * weir.c: weir's own side of `weir bench`: chains that are pushed from memory.
- * The output goes to a sink that looks at nothing.
+ * weir.c: weir's part of `weir bench`: chains to which messages in memory are pushed. The sink
+ * ignores the output.
  */
 #include "bench.h"
 
@@ -23,7 +23,7 @@ void bench_noise(float *samples)
 {
     uint64_t random = 1;
     for (size_t i = 0; i < (size_t)BENCH_LONGEST * BENCH_CHANNELS; i++) {
-        double sum = 0; /* of twelve uniform numbers: about normal, deviation 1 */
+        double sum = 0; /* of twelve uniform numbers: about normal, standard deviation 1 */
         for (int k = 0; k < 12; k++) {
             random = random * 6364136223846793005u + 1442695040888963407u;
             sum += (double)(random >> 11) * 0x1p-53;
@@ -32,8 +32,7 @@ void bench_noise(float *samples)
     }
 }
 
-/* Makes room for `values` more of either kind: noise, repeated where that ends. */
-static void reserve(bench_input *input, size_t values, bool f64)
+void bench_input_reserve(bench_input *input, size_t values, bool f64)
 {
     const size_t noise = (size_t)BENCH_LONGEST * BENCH_CHANNELS;
     values = values < noise ? noise : values;
@@ -74,7 +73,7 @@ static double now_s(bool thread_time)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* "binned_aggregate: {bin_duration: 10 ms, ..." with another bin. */
+/* "binned_aggregate: {bin_duration: 10 ms, ..." with another bin duration. */
 static size_t put_unit(char *text, size_t size, const char *unit, const char *bin)
 {
     const char *at = bin ? strstr(unit, "10 ms") : NULL;
@@ -134,7 +133,7 @@ weir_err bench_chain(size_t first,
 /* ---- pushes in turn ------------------------------------------------------------------------------ */
 
 enum { MOST_TIMES = 1 << 16 };
-#define BATCH_S 50e-6 /* reading the clock takes 25 ns, of a thread's time 300: not to be seen */
+#define BATCH_S 50e-6 /* reading the clock takes 25 ns, with processor time 300: negligible */
 
 typedef struct pushing {
     weir_chain *chain;
@@ -142,7 +141,7 @@ typedef struct pushing {
     const unsigned char *data;
     size_t message_bytes, ring, next;
     uint64_t out;
-    float *times; /* ns a push, of each batch; of so many at most */
+    float *times; /* ns per push, for each batch; at most this many */
     size_t count;
     bool thread_time;
 } pushing;
@@ -158,7 +157,7 @@ static weir_err push_some(pushing *at, size_t pushes)
     return err;
 }
 
-/* For so many seconds, the clock read after each `batch` pushes. */
+/* For that many seconds, reading the clock after each `batch` pushes. */
 static weir_err push_for(pushing *at, size_t batch, double seconds, double *ret_mean)
 {
     uint64_t pushes = 0;
@@ -192,7 +191,7 @@ weir_err bench_weir(
     size_t values = (size_t)(job->frames * job->channels);
     pushing at = {.message_bytes = values * weir_dtype_bytes(job->dtype),
                   .thread_time = job->thread_time};
-    reserve(input, job->walk > values ? job->walk : values, job->dtype == WEIR_F64);
+    bench_input_reserve(input, job->walk > values ? job->walk : values, job->dtype == WEIR_F64);
     size_t there = (job->dtype == WEIR_F64 ? input->values64 : input->values32) / values;
     at.ring = job->walk > 0 ? job->walk / values : there < BENCH_RING ? there : BENCH_RING;
     at.data = job->dtype == WEIR_F64 ? (const unsigned char *)input->f64
@@ -237,7 +236,7 @@ weir_err bench_weir_memory(const float *samples,
         message.frames = (size_t)frames;
         if (every != 0 && i % every == every - 1)
             message.frames *=
-                2 + (size_t)(stalls++ * 17 % 39); /* 17 and 39: all of 2..40 in turn */
+                2 + (size_t)(stalls++ * 17 % 39); /* 17 and 39: goes through all of 2..40 */
         err = weir_chain_push(chain, &message, ignore, &out);
     }
     weir_cache_stats stats = {.stats_size = sizeof(stats)};

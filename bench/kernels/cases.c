@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * cases.c: see cases.h. Counts are of the values that come out, whatever the kernel does: least arithmetic
- * for the same structure (a section of second order in transposed direct form II stays one), not the least
- * that some other algorithm could do. Conversions between f32 and f64 are not counted.
+ * cases.c: see cases.h. Operations are counted per output value, whatever the kernel does: the
+ * least arithmetic for the same structure (a second-order section in transposed direct form II
+ * stays one), not the least of any other algorithm. Conversions between f32 and f64 are not
+ * counted.
  */
 #include "cases.h"
 
@@ -15,9 +16,10 @@
 
 #define STATE_WORDS (2 * WEIRI_SOS_MAX)
 #define MOST_FRAMES 65536
-#define APART       512 /* out lies so far from in, modulo 4 KiB: loads do not wait for stores */
+#define APART       512 /* distance of out and in, modulo 4 KiB: loads do not wait for stores */
 
-/* A band-pass's sections have their zeros at 1 and -1, a low-pass's theirs on the unit circle. */
+/* The sections of a band-pass have their zeros at 1 and -1, those of a low-pass on the unit
+ * circle. */
 #define BAND                                                                                       \
     {                                                                                              \
         {0, -1, 1.95, -0.96}, {0, -1, 0.9, -0.5}, {0, -1, 1.8, -0.85},                             \
@@ -57,7 +59,7 @@ static const weiri_ewma_params slow = {.alpha = 1e-3, .beta = 1 - 1e-3};
 
 /* ---- recurrences ------------------------------------------------------------------------------ */
 
-/* The kernel by itself: block by block of columns, through all frames. */
+/* The kernel alone: block by block of columns, over all frames. */
 static void
 by_block(bench_tile *tile, weiri_recurrence_fn *run, const void *params, size_t words, bool f32)
 {
@@ -92,7 +94,7 @@ static void standardize(bench_tile *tile)
     by_block(tile, weiri_kernels_get()->standardize_f32, &slow, 3, true);
 }
 
-/* What butterworth's process is: the kernel, the first sample, what is missing. */
+/* What butterworth runs: the kernel, the first sample, missing samples. */
 static void band4_unit(bench_tile *tile)
 {
     static const double start[8] = {0};
@@ -102,6 +104,8 @@ static void band4_unit(bench_tile *tile)
         .start = start,
         .words = 8,
         .columns = tile->channels,
+        .in_stride = (ptrdiff_t)tile->channels,
+        .out_stride = (ptrdiff_t)tile->channels,
         .value_bytes = 4,
         .missing = tile->missing,
         .inner = 1,
@@ -276,7 +280,7 @@ const bench_case bench_cases[] = {
 
 static double noise(uint64_t *random)
 {
-    double sum = 0; /* of twelve uniform numbers: about normal, deviation 1 */
+    double sum = 0; /* of twelve uniform numbers: about normal, standard deviation 1 */
     for (int k = 0; k < 12; k++) {
         *random = *random * 6364136223846793005u + 1442695040888963407u;
         sum += (double)(*random >> 11) * 0x1p-53;

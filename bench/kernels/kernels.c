@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * kernels.c: each kernel beside the limits of the machine, in turns of a few hundred microseconds, so that
- * a slower moment meets both: how long a sample takes, how long its least arithmetic and its bytes would.
- * A program apart from the command, since it sees what include/weir does not show; `weir bench speed`
- * starts it. Prints one line of JSON.
+ * kernels.c: compares each kernel with the limits of the machine, alternating every few hundred
+ * microseconds, so that slower moments affect both: the time per sample, and the time that its
+ * least arithmetic and its bytes would take. A separate program, since it uses internals that
+ * include/weir does not export; `weir bench speed` starts it. Prints one line of JSON.
  *
  *   kernels [--seconds S] [--only WORD] [--channels N] [--frames N]      WEIR_SIMD chooses the level
  *
- * A tile is of the size that chains choose for such a machine: in and out together 9/16 of L2.
+ * A tile has the size that chains choose on this machine: input and output together 9/16 of L2.
  */
 #include <math.h>
 #include <stdio.h>
@@ -62,12 +62,12 @@ static double now_s(void)
 typedef struct machine {
     const bench_limits *limits;
     unsigned char *from, *to; /* of RAM_BYTES */
-    size_t small;             /* bytes of each that fit in L2 together */
+    size_t small;             /* bytes of input and of output that fit in L2 together */
     volatile double sink;
 } machine;
 
 typedef struct timing {
-    double ns[MOST_TURNS]; /* a unit of work: a vector's operation, a byte, a sample */
+    double ns[MOST_TURNS]; /* a unit of work: a vector operation, a byte, a sample */
     size_t repeats;        /* in a burst */
 } timing;
 
@@ -126,7 +126,7 @@ burst(machine *m, subject what, size_t repeats, const bench_case *one, bench_til
     return now_s() - start;
 }
 
-/* Repeats for a burst of BURST_S; warms up on the way. */
+/* Number of repeats for a burst of BURST_S; warms up as well. */
 static void
 calibrate(machine *m, subject what, const bench_case *one, bench_tile *tile, timing *ret)
 {
@@ -164,7 +164,7 @@ static void print_spread(const char *name, const double *numbers, size_t count, 
            sorted[count - 1], end);
 }
 
-/* The tenth of them from below: what a moment gives in which nothing else runs. */
+/* The tenth of them from below: a moment in which nothing else runs. */
 static double quiet(const double *numbers, size_t count)
 {
     static double sorted[MOST_TURNS];
@@ -181,7 +181,8 @@ static void measure(machine *m, const bench_case *one, bench_tile *tile, double 
     static double floors[3][MOST_TURNS], share[MOST_TURNS], arithmetic[MOST_TURNS];
     subject memory = one->bytes_written > 0 ? L2_COPY : L2_READ;
     double lanes = (double)m->limits->vector_bytes / one->value_bytes;
-    /* Without the instruction a multiply-add is two, and what is alone is one of them. */
+    /* Without the instruction a multiply-add is two operations, and a single operation one of
+     * them. */
     double operations =
         m->limits->fused ? one->multiply_adds + one->others : one->multiply_adds + one->others / 2;
     bench_tile_clear(tile);
@@ -197,7 +198,7 @@ static void measure(machine *m, const bench_case *one, bench_tile *tile, double 
             turn(m, SECTION, NULL, tile, &section, turns);
         }
         turn(m, memory, NULL, tile, &bytes, turns);
-        burst(m, CASE, 1, one, tile); /* its tile into L2 again */
+        burst(m, CASE, 1, one, tile); /* reads its tile into L2 again */
         turn(m, CASE, one, tile, &kernel, turns);
         double gain = fma.ns[turns] / (m->limits->fused ? 1 : 2);
         floors[0][turns] = operations * fma.ns[turns] / lanes;
@@ -252,7 +253,7 @@ static void measure_limits(machine *m, double seconds)
     }
     printf("\"limits\": {");
     for (size_t i = 0; i < LIMITS; i++) {
-        for (size_t t = 0; t < turns; t++) { /* bytes a ns are GB/s */
+        for (size_t t = 0; t < turns; t++) { /* bytes per ns are GB/s */
             timed[i].ns[t] = all[i].is_bytes ? 1 / timed[i].ns[t] : timed[i].ns[t];
         }
         print_spread(all[i].name, timed[i].ns, turns, i + 1 < LIMITS ? ", " : "}, ");
@@ -274,7 +275,8 @@ int main(int argc, char **argv)
     const char *only = "";
     double seconds = 0.2;
     long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    size_t half = (l2 > 0 ? (size_t)l2 : (size_t)512 << 10) / 4; /* of it for in, as much for out */
+    /* bytes of input, and as many of output */
+    size_t half = (l2 > 0 ? (size_t)l2 : (size_t)512 << 10) / 4;
     for (int i = 1; i + 1 < argc; i++) {
         only = strcmp(argv[i], "--only") == 0 ? argv[i + 1] : only;
         seconds = strcmp(argv[i], "--seconds") == 0 ? strtod(argv[i + 1], NULL) : seconds;
@@ -295,7 +297,7 @@ int main(int argc, char **argv)
     memset(m.from, 0, RAM_BYTES);
     memset(m.to, 0, RAM_BYTES);
 #if defined(__x86_64__)
-    _mm_setcsr(_mm_getcsr() | 0x8040); /* S6, as chains run */
+    _mm_setcsr(_mm_getcsr() | 0x8040); /* S6, as in chains */
 #endif
     printf("{\"level\": \"%s\", \"vector_bytes\": %zu, \"channels\": %zu, \"frames\": %zu, "
            "\"compiler\": \"%s\", ",

@@ -13,7 +13,8 @@
 typedef weiri_vd vd;
 enum { LANES = WEIRI_VECTOR_DOUBLES, UNROLL = 4 };
 
-/* The compiler takes the value for changed, so it neither hoists, merges nor drops what made it. */
+/* Makes the compiler assume that the value has changed, so that it neither hoists, merges nor
+ * removes what computed it. */
 #if defined(__x86_64__)
 #if defined(__AVX512F__)
 #define KEEP(v) __asm__ volatile("" : "+v"(v))
@@ -45,7 +46,7 @@ static void multiply_adds(size_t rounds)
 #undef STEP
 }
 
-/* Nine of the accumulators are multiplied, so that none is waited for; four more are added to. */
+/* Nine of the accumulators are multiplied, which hides the latency; four more are added to. */
 #if defined(__FMA__)
 #define MULTIPLIED(X)                                                                              \
     X(0, 0, 1)                                                                                     \
@@ -72,7 +73,7 @@ static void sections(size_t rounds)
     KEEP(a##s2);
         MULTIPLIED(STEP)
     }
-    (void)a8, (void)a9, (void)a10, (void)a11; /* not all are needed at each level */
+    (void)a8, (void)a9, (void)a10, (void)a11; /* not all are used at each level */
 }
 
 static void copy(void *to, const void *from, size_t bytes)

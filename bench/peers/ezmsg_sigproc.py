@@ -9,7 +9,6 @@ prints one JSON line. BIN as "1 ms"; default 10 ms. What it leaves out in its ow
 import json
 import os
 import sys
-import time
 import warnings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -26,6 +25,8 @@ from ezmsg.sigproc.math.log import LogSettings, LogTransformer
 from ezmsg.sigproc.math.pow import PowSettings, PowTransformer
 from ezmsg.sigproc.scaler import AdaptiveStandardScalerSettings, AdaptiveStandardScalerTransformer
 from ezmsg.util.messages.axisarray import AxisArray
+
+from pushes import measure
 
 RING = 16  # messages of input, so that it does not lie in the innermost cache all the time
 
@@ -61,26 +62,15 @@ def main():
             message = unit(message)
         done += frames
 
-    start = time.perf_counter()
-    while time.perf_counter() - start < 0.3:
-        push()
-    before, start = done, time.perf_counter()
-    pushes, last = [], start
-    while True:
-        push()
-        now = time.perf_counter()
-        pushes.append(now - last)
-        last, took = now, now - start
-        if took >= seconds:
-            break
+    took = measure(push, 0.3, seconds)
     print(
         json.dumps(
             {
                 "name": "ezmsg-sigproc",
                 "work": "chain",
-                "x_real_time": (done - before) / rate / took,
-                "push_median_us": float(np.median(pushes)) * 1e6,
-                "push_p99_us": float(np.percentile(pushes, 99)) * 1e6,
+                "x_real_time": took["pushes_per_s"] * frames / rate,
+                "push_median_us": took["push_median_us"],
+                "push_p99_us": took["push_p99_us"],
                 "version": f"{version}, numpy {np.__version__}",
                 "precision": "f32 stream",
             }

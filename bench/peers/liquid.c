@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Peer: the band-pass of the chain alone in liquid-dsp: one float32 object a channel, four sections each.
- * Its objects take one channel, so rows are taken apart and put together again as any user of interleaved
- * data must. usage: liquid CHANNELS FRAMES RATE SECONDS
+ * Peer: the band-pass of the chain alone in liquid-dsp: one float32 object per channel, four
+ * sections each. Its objects process one channel, so rows are split into channels and joined again,
+ * as any user of interleaved data must do. usage: liquid CHANNELS FRAMES RATE SECONDS
  */
 #include "peer.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * peer.h: what the C peers share: arguments, noise, the clock, the one line of JSON. A peer is a program
- * apart from weir and links nothing of it.
+ * peer.h: shared by the peers in C: arguments, noise, the clock, the line of JSON. A peer is a
+ * separate program and links nothing of weir.
  */
 #ifndef PEER_H
 #define PEER_H
@@ -11,15 +11,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define PEER_RING                                                                                  \
-    16 /* messages of input, so that it does not lie in the innermost cache all the time */
+#define PEER_RING 16 /* messages of input, so that they do not stay in the innermost cache */
 
 typedef struct peer {
     unsigned channels, frames;
     double rate_hz, seconds;
 } peer;
 
-/* Reads CHANNELS FRAMES RATE SECONDS; ends the program where they are not there. */
+/* Reads CHANNELS FRAMES RATE SECONDS; ends the program if they are missing. */
 static peer peer_arguments(int argc, char **argv)
 {
     if (argc < 5) {
@@ -51,7 +50,7 @@ static void *peer_alloc(size_t bytes)
     return memory;
 }
 
-/* About normal, deviation 1: twelve uniform numbers, less their mean. */
+/* About normal, standard deviation 1: twelve uniform numbers minus their mean. */
 static double peer_noise(uint64_t *state)
 {
     double sum = 0;
@@ -62,7 +61,7 @@ static double peer_noise(uint64_t *state)
     return sum - 6;
 }
 
-/* Times of single pushes, seconds; of so many at most. */
+/* Times of single pushes, seconds; at most this many. */
 #define PEER_TIMES 65536
 typedef struct peer_times {
     double times[PEER_TIMES];

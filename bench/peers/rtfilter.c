@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Peer: the band-pass of the chain alone in librtfilter, which filters many interleaved channels at once.
- * Its Butterworth is a high-pass or a low-pass in multiplied-out form, so the band-pass is one after the
- * other. usage: rtfilter CHANNELS FRAMES RATE SECONDS [f32|f64]
+ * Peer: the band-pass of the chain alone in librtfilter, which filters many interleaved channels at
+ * once. Its Butterworth is a high-pass or a low-pass with expanded polynomials, so the band-pass is
+ * one after the other. usage: rtfilter CHANNELS FRAMES RATE SECONDS [f32|f64]
  */
 #include "peer.h"
 

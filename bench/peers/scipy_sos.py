@@ -8,7 +8,6 @@ f32 is SciPy's own way with a float32 stream (its arithmetic is float32 then); f
 import json
 import os
 import sys
-import time
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -16,6 +15,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 import scipy
 from scipy import signal
+
+from pushes import measure
 
 RING = 16
 
@@ -35,26 +36,15 @@ def main():
         _, state = signal.sosfilt(sections, noise[pushes % RING], axis=0, zi=state)
         pushes += 1
 
-    start = time.perf_counter()
-    while time.perf_counter() - start < 0.2:
-        push()
-    before, start = pushes, time.perf_counter()
-    times, last = [], start
-    while True:
-        push()
-        now = time.perf_counter()
-        times.append(now - last)
-        last, took = now, now - start
-        if took >= seconds:
-            break
+    took = measure(push, 0.2, seconds)
     print(
         json.dumps(
             {
                 "name": "SciPy sosfilt",
                 "work": "filter",
-                "x_real_time": (pushes - before) * frames / rate / took,
-                "push_median_us": float(np.median(times)) * 1e6,
-                "push_p99_us": float(np.percentile(times, 99)) * 1e6,
+                "x_real_time": took["pushes_per_s"] * frames / rate,
+                "push_median_us": took["push_median_us"],
+                "push_p99_us": took["push_p99_us"],
                 "version": scipy.__version__,
                 "precision": precision,
             }

@@ -108,8 +108,11 @@ typedef struct weir_sink_ops {
      * what would be lost. Pure. */
     weir_err (*plan)(weir_sink *sink, const weir_spec *spec, uint64_t *ret_bytes);
     /* Opens the output. `memory`: those bytes, valid until close. `chain` is the chain as text. Called once. */
-    weir_err (*start)(weir_sink *sink, const weir_spec *spec, const weir_source_info *source,
-                      const char *chain, void *memory);
+    weir_err (*start)(weir_sink *sink,
+                      const weir_spec *spec,
+                      const weir_source_info *source,
+                      const char *chain,
+                      void *memory);
     /* Writes one block of output, which is valid only during the call. WEIR_E_IO. */
     weir_err (*write)(weir_sink *sink, const weir_message *block);
     /* Makes everything written so far readable by other programs. Called every second. */
@@ -143,24 +146,26 @@ WEIR_API const weir_source_info *weir_source_info_get(weir_source *source);
 
 /* ---- building ----------------------------------------------------------------------------- */
 
-#define WEIR_UNSET (UINT64_MAX - 1)  /* not stated: taken from the environment, else the default (M8) */
-#define WEIR_TILE_AUTO 0u            /* from the size of the processor's L2 cache */
-#define WEIR_THREADS_MAX 64u         /* per chain */
+#define WEIR_UNSET                                                                                 \
+    (UINT64_MAX - 1)         /* not stated: taken from the environment, else the default (M8) */
+#define WEIR_TILE_AUTO   0u  /* from the size of the processor's L2 cache */
+#define WEIR_THREADS_MAX 64u /* per chain */
 
 typedef struct weir_chain_options {
-    size_t options_size;      /* sizeof(weir_chain_options) */
-    weir_heap *heap;          /* NULL = host; must be addressable by the host: chains do not run on devices yet */
-    const char *policy;       /* of the chain's cache; NULL = fit */
-    uint64_t memory_limit;    /* bytes; WEIR_NO_LIMIT = the plan itself is the limit */
-    uint64_t cache_limit;     /* bytes */
-    uint64_t tile_frames;     /* WEIR_TILE_AUTO or 1..2^24 */
-    uint64_t threads;         /* 1; up to WEIR_THREADS_MAX */
-    double gap_tolerance_s;   /* S4; NAN = not stated: 1 ms */
-    const char *name;         /* name of the chain's file, for messages; NULL = none */
-    bool fuse;                /* true: neighbouring units process a tile together; false: one by one.
+    size_t options_size; /* sizeof(weir_chain_options) */
+    weir_heap
+        *heap; /* NULL = host; must be addressable by the host: chains do not run on devices yet */
+    const char *policy;     /* of the chain's cache; NULL = fit */
+    uint64_t memory_limit;  /* bytes; WEIR_NO_LIMIT = the plan itself is the limit */
+    uint64_t cache_limit;   /* bytes */
+    uint64_t tile_frames;   /* WEIR_TILE_AUTO or 1..2^24 */
+    uint64_t threads;       /* 1; up to WEIR_THREADS_MAX */
+    double gap_tolerance_s; /* S4; NAN = not stated: 1 ms */
+    const char *name;       /* name of the chain's file, for messages; NULL = none */
+    bool fuse;              /* true: neighbouring units process a tile together; false: one by one.
                                  The bits are the same */
-    bool checkpoints;         /* plan the memory for checkpoints */
-    uint64_t reserved[4];     /* 0 */
+    bool checkpoints;       /* plan the memory for checkpoints */
+    uint64_t reserved[4];   /* 0 */
 } weir_chain_options;
 
 /* All options unset. */
@@ -177,7 +182,8 @@ WEIR_API void weir_chain_destroy(weir_chain *chain);
 
 /* Adds a processing unit after `parent` (WEIR_CHAIN_INPUT or a node) and returns its node. Several units may
  * follow one parent: the stream is split. Values are copied; `mark` (or NULL) is the place of the unit's
- * name in its file. WEIR_E_CHAIN: unknown unit or setting, a value of wrong type, physical unit or
+ * name in its file. Of a unit that stands for several (bandpower) the parts become nodes, "bandpower.window" in plans
+ * and errors, and the node returned is the last one. WEIR_E_CHAIN: unknown unit or setting, a value of wrong type, physical unit or
  * range. WEIR_E_USAGE: the chain is already planned. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_add(weir_chain *chain,
                                                 int parent,
@@ -217,13 +223,10 @@ WEIR_API double weir_chain_gap_tolerance(const weir_chain *chain);
 
 /* ---- planning ----------------------------------------------------------------------------- */
 
-/* For units that never settle: counters, adaptive units. */
-#define WEIR_SETTLES_NEVER UINT64_MAX
-
 typedef struct weir_plan_part {
-    size_t part_size;         /* set by the library: distance of two parts in bytes */
-    const char *name;         /* "2 butterworth" */
-    const char *kind;         /* "unit" "edge" "spare" "scratch" "tile" "reader" "writer" "threads"
+    size_t part_size; /* set by the library: distance of two parts in bytes */
+    const char *name; /* "2 butterworth" */
+    const char *kind; /* "unit" "edge" "spare" "scratch" "tile" "reader" "writer" "threads"
                                  "charges" "records" (metadata of the cache) "record port" (of a unit: weir_chain_on_records)
                                  "checkpoint" */
     uint64_t bytes;
@@ -231,15 +234,17 @@ typedef struct weir_plan_part {
     const weir_spec *spec;    /* of the frames that it contains or outputs; NULL = none */
     double input_rate_hz;     /* of a processing unit; else 0 */
     /* Of a processing unit, in frames of its input: */
-    uint64_t lag_frames;      /* frames needed after the first one before the first output frame */
-    double delay_frames;      /* group delay; NAN = differs by frequency */
-    uint64_t settle_frames;   /* until the effect of earlier input is below 1e-6 of its largest difference;
+    uint64_t lag_frames; /* frames needed after the first one before the first output frame */
+    double delay_frames; /* group delay; NAN = differs by frequency */
+    uint64_t
+        settle_frames; /* until the effect of earlier input is below 1e-6 of its largest difference;
                                  WEIR_SETTLES_NEVER */
 } weir_plan_part;
 
 typedef struct weir_plan {
-    size_t plan_size;            /* set by the library */
-    const weir_plan_part *parts; /* use weir_plan_part_at; parts[i] only if part_size is sizeof *parts */
+    size_t plan_size; /* set by the library */
+    const weir_plan_part
+        *parts; /* use weir_plan_part_at; parts[i] only if part_size is sizeof *parts */
     size_t part_count;
     uint64_t total_bytes;        /* of both heaps: */
     uint64_t host_bytes;         /* in host memory */
@@ -310,7 +315,9 @@ WEIR_API size_t weir_chain_consumed(const weir_chain *chain);
 
 /* Ends the segment of a pushed stream: units that look ahead output what is due, partial windows and bins are
  * dropped and counted. The next push starts a new segment. Errors of the sink as in weir_chain_push. */
-WEIR_API WEIR_NODISCARD weir_err weir_chain_finish(weir_chain *chain, weir_sink_fn sink, void *user);
+WEIR_API WEIR_NODISCARD weir_err weir_chain_finish(weir_chain *chain,
+                                                   weir_sink_fn sink,
+                                                   void *user);
 
 /* As weir_chain_push, for chains with one output: the output is written into rows[capacity x output columns],
  * and *ret_block describes it (0 frames: nothing yet). If capacity is less than the frames due (see weir_chain_due),
@@ -343,10 +350,11 @@ typedef enum weir_event_kind {
 typedef struct weir_event {
     size_t event_size; /* set by the library */
     weir_event_kind kind;
-    uint64_t segment;  /* its number, as in blocks of output */
-    int64_t start_ns;  /* of its first frame, from the recording's origin */
-    int64_t gap_ns;    /* since the end of the previous segment; 0 for the first, negative if time went back */
-    const char *text;  /* of a notice, else NULL */
+    uint64_t segment; /* its number, as in blocks of output */
+    int64_t start_ns; /* of its first frame, from the recording's origin */
+    int64_t
+        gap_ns; /* since the end of the previous segment; 0 for the first, negative if time went back */
+    const char *text; /* of a notice, else NULL */
 } weir_event;
 
 /* Called in the thread that pushes, pulls or runs. A segment is reported after all output of the previous one and
@@ -364,8 +372,9 @@ WEIR_API void weir_chain_on_event(weir_chain *chain, weir_event_fn call, void *u
 typedef struct weir_record_batch {
     size_t batch_size; /* set by the library */
     const weir_record *records;
-    size_t count;           /* 1 or more */
-    const weir_spec *spec;  /* of the unit's input: rate, labels and physical units of its channels */
+    size_t count; /* 1 or more */
+    const weir_spec
+        *spec; /* of the unit's input: rate, labels and physical units of its channels */
     int64_t segment_start_ns;
     int node;
 } weir_record_batch;
@@ -389,10 +398,12 @@ WEIR_API void weir_chain_reset(weir_chain *chain);
 /* ---- settings while running ---------------------------------------------------------------- */
 
 /* Changes a live setting of a node's processing unit (see the unit's page) from its next input frame on. State is
- * kept unless the page says otherwise. WEIR_E_CHAIN: no such setting, not live, a value of wrong type, physical unit
+ * kept unless the page says otherwise. A unit that stands for several (square_law_bandpower) names part and setting,
+ * "lowpass.cutoff". WEIR_E_CHAIN: no such setting, not live, a value of wrong type, physical unit
  * or range, or one that would change shape, rate, frame counts or bytes; nothing is changed then. WEIR_E_USAGE: no such node, not planned, called from a sink. */
-WEIR_API WEIR_NODISCARD weir_err
-weir_chain_set(weir_chain *chain, int node, const weir_value *setting);
+WEIR_API WEIR_NODISCARD weir_err weir_chain_set(weir_chain *chain,
+                                                int node,
+                                                const weir_value *setting);
 
 /* ---- saved state --------------------------------------------------------------------------- */
 
@@ -408,7 +419,9 @@ WEIR_API WEIR_NODISCARD weir_err weir_chain_save(const weir_chain *chain, void *
 /* Continues from a saved state with the same bits as without interruption (S10). The chain must be planned; it is
  * started if necessary. WEIR_E_USAGE: damaged, or another version, SIMD level, chain, settings or input, as the
  * detail states; the chain is then as after a reset. */
-WEIR_API WEIR_NODISCARD weir_err weir_chain_restore(weir_chain *chain, const void *blob, size_t size);
+WEIR_API WEIR_NODISCARD weir_err weir_chain_restore(weir_chain *chain,
+                                                    const void *blob,
+                                                    size_t size);
 
 /* ---- runs ---------------------------------------------------------------------------------- */
 
@@ -418,8 +431,8 @@ typedef struct weir_progress {
     double seconds;                   /* since the start */
     double rate_hz;
     uint64_t plan_bytes, memory_limit_bytes;
-    weir_cache *cache;                /* for its statistics */
-    uint64_t resumed_frames;          /* of frames_in: processed by earlier runs, see weir_run_options */
+    weir_cache *cache;       /* for its statistics */
+    uint64_t resumed_frames; /* of frames_in: processed by earlier runs, see weir_run_options */
 } weir_progress;
 
 typedef struct weir_run_options {
@@ -443,22 +456,23 @@ typedef struct weir_run_options {
 WEIR_API weir_run_options weir_run_options_default(void);
 
 typedef struct weir_run_report {
-    size_t report_size;         /* sizeof(weir_run_report), set by the caller */
+    size_t report_size; /* sizeof(weir_run_report), set by the caller */
     uint64_t frames_in;
-    uint64_t frames_out;        /* of all outputs */
+    uint64_t frames_out; /* of all outputs */
     double seconds;
     double x_real_time;
     uint64_t plan_bytes;
     uint64_t memory_limit_bytes;
-    uint64_t rss_before_bytes;  /* peak before the run allocated its buffers */
-    uint64_t rss_peak_bytes;    /* peak at its end */
+    uint64_t rss_before_bytes; /* peak before the run allocated its buffers */
+    uint64_t rss_peak_bytes;   /* peak at its end */
     uint64_t segments;
     uint64_t messages;
-    uint64_t missing_samples;   /* at the chain's input (S5) */
-    uint64_t unfinished_frames; /* input frames that did not fill a bin or window, of all units (S9) */
-    bool resumed;               /* it continued from a checkpoint; counts include earlier runs, except seconds
+    uint64_t missing_samples; /* at the chain's input (S5) */
+    uint64_t
+        unfinished_frames; /* input frames that did not fill a bin or window, of all units (S9) */
+    bool resumed; /* it continued from a checkpoint; counts include earlier runs, except seconds
                                    and messages */
-    uint64_t resumed_frames;    /* of frames_in: processed by earlier runs */
+    uint64_t resumed_frames; /* of frames_in: processed by earlier runs */
 } weir_run_report;
 
 /* Runs a planned chain from source to sinks: start, read, push, flush each second, finish. After
@@ -471,13 +485,14 @@ WEIR_API WEIR_NODISCARD weir_err weir_chain_run(weir_chain *chain,
 
 /* Counts of a node's processing unit so far. */
 typedef struct weir_unit_report {
-    size_t report_size;      /* sizeof(weir_unit_report), set by the caller */
+    size_t report_size; /* sizeof(weir_unit_report), set by the caller */
     const char *name;
     const uint64_t *missing; /* samples that were not finite, one count per channel (S5); borrowed
                                 pointer, valid until the chain is destroyed */
     uint64_t channels;
     uint64_t missing_total;
-    uint64_t unfinished_frames; /* input frames that did not fill a bin or window: dropped at gaps, or
+    uint64_t
+        unfinished_frames; /* input frames that did not fill a bin or window: dropped at gaps, or
                                    still waiting */
     uint64_t saturated;
 } weir_unit_report;

@@ -154,7 +154,7 @@ uint64_t weiri_frames_ceil(double duration_s, double rate_hz)
 uint64_t weiri_fraction_times(weiri_fraction fraction, uint64_t times)
 {
     uint64_t product = 0; /* the processor divides 64 bits, a call 128 */
-    return weiri_mul(fraction.over, times, &product)
+    return !__builtin_mul_overflow(fraction.over, times, &product)
                ? product / fraction.under
                : fit((wide)fraction.over * times / fraction.under);
 }

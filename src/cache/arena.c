@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * arena.c: blocks from a cache, filled from the front. Single things are never given back.
+ * arena.c: blocks from a cache, filled from the front. Nothing is freed before the arena is.
  */
 #include "cache/arena.h"
 
@@ -12,7 +12,8 @@ typedef struct weiri_arena_block {
     size_t bytes; /* of the block, this header included */
 } weiri_arena_block;
 
-/* With the host's header just below a page; what is larger than half of it gets a block of its own. */
+/* Together with the host heap's header just below a page; anything larger than half of this gets
+ * a block of its own. */
 #define BLOCK_BYTES  4016
 #define HEADER_BYTES 32
 #define ALIGNMENT    16
@@ -50,7 +51,7 @@ void *weiri_arena_get(weiri_arena *arena, size_t bytes)
         return memset(memory, 0, bytes);
     }
     if (size > (BLOCK_BYTES - HEADER_BYTES) / 2) {
-        /* Of its own, and behind the newest, which can go on being filled. */
+        /* Gets its own block, behind the newest one, which can still be filled. */
         weiri_arena_block *own = take_block(arena, HEADER_BYTES + size);
         if (own == NULL) {
             return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * arena.h: many small things that live and go together (settings, labels, plans), in blocks taken from a
- * cache, so that they are counted like everything else.
+ * arena.h: many small objects with one lifetime (settings, labels, plans), in blocks allocated from
+ * a cache, so that they are counted like everything else.
  */
 #ifndef WEIRI_ARENA_H
 #define WEIRI_ARENA_H
@@ -18,13 +18,13 @@ typedef struct weiri_arena {
 } weiri_arena;
 
 void weiri_arena_init(weiri_arena *arena, weir_cache *cache);
-/* Zeroed, aligned to 16 B; NULL where the cache refuses (its detail stands). */
+/* Zeroed, aligned to 16 bytes; NULL if the cache refuses (its error detail is kept). */
 void *weiri_arena_get(weiri_arena *arena, size_t bytes);
 /* Copies a text; NULL as above. */
 const char *weiri_arena_text(weiri_arena *arena, const char *text);
-/* Gives all blocks back. */
+/* Frees all blocks. */
 void weiri_arena_fini(weiri_arena *arena);
-/* For what copies settings and values. */
+/* For functions that copy settings and values. */
 weiri_memory weiri_arena_memory(weiri_arena *arena);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The arena: zeroed, aligned, counted, and gone at its end.
+ * The arena: memory is zeroed, aligned and counted; freeing the arena frees everything.
  */
 #include "cache/arena.h"
 #include "witness.h"
@@ -10,7 +10,7 @@ static void things_are_zeroed_and_apart(void **state)
     (void)state;
     uint64_t seed = testing_seed("arena");
     witness w = witness_make(NULL, WEIR_NO_LIMIT, WEIR_NO_LIMIT);
-    for (int round = 0; round < 20; round++) { /* later rounds are of recycled memory */
+    for (int round = 0; round < 20; round++) { /* in later rounds the memory is reused */
         weiri_arena arena;
         weiri_arena_init(&arena, w.cache);
         static unsigned char *things[300];
@@ -33,7 +33,7 @@ static void things_are_zeroed_and_apart(void **state)
         }
         assert_true(arena.taken_bytes == stats_of(w.cache).live_bytes);
         weiri_arena_fini(&arena);
-        weiri_arena_fini(&arena); /* once more does nothing */
+        weiri_arena_fini(&arena); /* a second call does nothing */
         assert_true(stats_of(w.cache).live_bytes == 0);
         witness_agrees(&w);
     }
@@ -52,7 +52,7 @@ static void texts_and_refusals(void **state)
     assert_null(weiri_arena_get(&arena, 100000));
     assert_non_null(strstr(weir_err_detail(), "limit 12288"));
     assert_null(weiri_arena_get(&arena, SIZE_MAX - 3));
-    assert_non_null(weiri_arena_get(&arena, 100)); /* goes on */
+    assert_non_null(weiri_arena_get(&arena, 100)); /* can be used again */
     weiri_arena_fini(&arena);
     witness_agrees(&w);
     witness_end(&w);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * cache.c: a cache's life, its limits and what it says of itself. How buffers are taken and given back is
- * in take.c, what becomes of idle ones in the policies, the walk through everything in check.c.
+ * cache.c: creating and destroying a cache, its limits, its statistics. Allocating and freeing
+ * buffers is in take.c, the reuse of cached buffers in the policies, the consistency check in
+ * check.c.
  */
 #include "cache/cache.h"
 
@@ -15,7 +16,7 @@ static const weiri_policy_ops *const policies[] = {
 };
 #define POLICY_COUNT (sizeof policies / sizeof policies[0])
 
-/* Records in the cache's own block, at least; more where the block has room for them. */
+/* Minimum number of records in the cache's own block; more if the block has space for them. */
 #define RECORDS_LEAST    4
 #define POLICY_BYTES_MAX 2048
 
@@ -69,7 +70,7 @@ static weir_err find_policy(const char *name, weir_heap *heap, const weiri_polic
                       near != NULL ? near : names[0]);
 }
 
-/* Where things lie in the cache's own block. */
+/* Layout of the cache's own block. */
 typedef struct layout {
     size_t policy, slab, asked, charged;
 } layout;
@@ -133,7 +134,7 @@ static weir_err read_options(const weir_cache_options *from, weir_cache_options 
     return weir_heap_check(options.heap);
 }
 
-/* The heap of the cache's own records: a device's bytes are not the host's to write. */
+/* The heap for the cache's own records. Memory of a device heap cannot be written by the host. */
 static weir_err find_book_heap(weir_heap *heap, weir_heap **ret_heap)
 {
     if ((heap->ops->flags & WEIR_HEAP_DEVICE) != 0) {
@@ -143,7 +144,7 @@ static weir_err find_book_heap(weir_heap *heap, weir_heap **ret_heap)
     return WEIR_OK;
 }
 
-/* Lock held, or not yet shared: there is no tuner yet then. */
+/* Lock held, or the cache is not shared yet: then there is no tuner. */
 static void set_limit(weir_cache *cache, uint64_t cache_limit, uint64_t own_limit)
 {
     cache->automatic = cache_limit == WEIR_LIMIT_AUTO && cache->watchers[WEIRI_WATCH_TUNER] != NULL;
@@ -195,7 +196,7 @@ static void end(weir_cache *cache)
     book_heap->ops->free(book_heap, cache, cache->own_asked);
 }
 
-/* The model behind `auto`: its bytes are fixed, and counted. */
+/* The model for cache_limit `auto`: its size is fixed, and counted. */
 static weir_err tuner_make(weir_cache *cache)
 {
     weir_heap *heap = cache->book_heap;
@@ -273,8 +274,9 @@ weir_err weir_cache_create(const weir_cache_options *given, weir_cache **ret_cac
 
 /* ---- ending one ---------------------------------------------------------------------------- */
 
-/* Once closed nobody but those with a live buffer in hand, or with bytes on the way, can come again: the
- * one that finds none left ends the cache. Others have let go of the lock by then for the last time. */
+/* After closing, only threads that hold a buffer or are in the middle of a call can return; the
+ * one that finds none left frees the cache. The others have released the lock for the last time
+ * by then. */
 void weiri_cache_unlock_closed(weir_cache *cache)
 {
     bool last = cache->live_buffers == 0 && cache->idle == 0 && cache->transit == 0 &&
@@ -290,12 +292,13 @@ void weir_cache_destroy(weir_cache *cache)
     if (cache == NULL) {
         return;
     }
-    weir_err lost = weiri_watch_stop(cache); /* a program that needs the error stops it itself */
+    /* a program that needs the error stops the trace itself */
+    weir_err lost = weiri_watch_stop(cache);
     (void)lost;
     weiri_lock_take(&cache->lock);
     cache->watched = false;
     cache->closing = true;
-    weiri_cache_drop(cache, UINT64_MAX, false); /* M3: at once */
+    weiri_cache_drop(cache, UINT64_MAX, false); /* M3: freed within the call */
     cache->closed = true;
     weiri_cache_unlock(cache);
 }
@@ -338,13 +341,12 @@ weir_err weir_cache_limit_held(weir_cache *cache, uint64_t memory_limit)
     weiri_lock_take(&cache->lock);
     for (;;) {
         uint64_t held = weiri_cache_held(cache);
-        if (weiri_cache_fits(held, 0, memory_limit)) { /* M2: only when it is kept already */
+        if (weiri_cache_fits(held, 0, memory_limit)) { /* M2: only if it is respected already */
             cache->memory_limit = memory_limit;
             weiri_watch_mark(cache, WEIRI_MARK_MEMORY_LIMIT, memory_limit);
             break;
         }
-        if (cache->idle >
-            0) { /* M5: first what is needed; all of it where even that is not enough */
+        if (cache->idle > 0) { /* M5: first as much as needed; everything if that is not enough */
             bool enough = weiri_cache_fits(held - cache->idle, 0, memory_limit);
             weiri_cache_drop(cache, enough ? held - memory_limit : UINT64_MAX, true);
             continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A cache from its making to its end: options, owners, charges, what it says. Promises are in
- * tests/promise, random traffic in tests/limit, faults in tests/fault.
+ * A cache from creation to destruction: options, owners, charges, statistics. Promises are tested
+ * in tests/promise, random traffic in tests/limit, failing heap calls in tests/fault.
  */
 #include "cache/cache.h"
 #include "witness.h"
@@ -39,7 +39,7 @@ static void options_are_checked(void **state)
     weir_cache_destroy(NULL);
 }
 
-/* The host's, as a device's heap may be: whole buffers and no pages. */
+/* The host heap's functions without those for pages, as a device's heap may be. */
 static void a_heap_without_pages(void **state)
 {
     (void)state;
@@ -111,9 +111,9 @@ static void a_cache_ends_with_its_last_buffer(void **state)
     weir_buffer_unref(idle);
     uint64_t with_idle = weir_heap_counting_counts(w.heap).bytes;
     weir_cache_destroy(w.cache);
-    assert_true(weir_heap_counting_counts(w.heap).bytes == with_idle - 12288); /* idle, at once */
+    assert_true(weir_heap_counting_counts(w.heap).bytes == with_idle - 12288); /* cached, at once */
     weir_buffer_unref(a);
-    memset(b->memory, 1, 70000); /* still the owner's */
+    memset(b->memory, 1, 70000); /* still in use by its owner */
     weir_buffer_unref(weir_buffer_ref(b));
     assert_true(weir_heap_counting_counts(w.heap).bytes > 70000);
     weir_buffer_unref(b);
@@ -125,7 +125,7 @@ static void charges_count_as_held(void **state)
 {
     (void)state;
     witness w = witness_make("fit", WEIR_NO_LIMIT, 100000);
-    weir_buffer_unref(take(w.cache, 40000)); /* idle: makes room for a charge */
+    weir_buffer_unref(take(w.cache, 40000)); /* cached buffers are freed for a charge */
     assert_fails(weir_cache_charge(w.cache, 96000), WEIR_E_LIMIT, "cache: 96000 bytes asked");
     assert_true(stats_of(w.cache).idle_bytes == 40960 && stats_of(w.cache).refusals == 1);
     assert_ok(weir_cache_charge(w.cache, 95000));
@@ -152,7 +152,7 @@ static void what_a_take_will_cost(void **state)
     (void)state;
     witness w = witness_make("fit", WEIR_NO_LIMIT, WEIR_NO_LIMIT);
     static weir_buffer *buffers[200];
-    for (size_t i = 0; i < 200; i++) { /* some of them need a slab of records */
+    for (size_t i = 0; i < 200; i++) { /* some of them need another slab of records */
         size_t bytes = 1 + i * 331;
         uint64_t before = stats_of(w.cache).held_bytes, cost = weiri_cache_cost(w.cache, bytes);
         buffers[i] = take(w.cache, bytes);
@@ -178,7 +178,8 @@ static void statistics_know_their_size(void **state)
     s.known.stats_size = offsetof(weir_cache_stats, auto_limit_bytes);
     assert_fails(weir_cache_stats_read(w.cache, &s.known), WEIR_E_USAGE,
                  "set it to sizeof(weir_cache_stats)");
-    s.known.stats_size = sizeof s.known + sizeof s.newer; /* of a program that knows more */
+    /* from a program compiled against a larger struct */
+    s.known.stats_size = sizeof s.known + sizeof s.newer;
     assert_ok(weir_cache_stats_read(w.cache, &s.known));
     assert_true(s.known.version == 1 && s.known.live_bytes == 192 && s.known.idle_bytes == 0);
     assert_true(s.known.stats_size == sizeof s.known + sizeof s.newer);
@@ -187,7 +188,7 @@ static void statistics_know_their_size(void **state)
     witness_end(&w);
 }
 
-/* The judge is judged: each counter that is wrong is found. */
+/* Tests the check itself: each wrong counter is found. */
 static void the_check_finds_what_is_wrong(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * check.c: the walk through everything a cache has written down, for tests. It trusts no counter: it adds
- * up records and slabs and compares. It changes nothing.
+ * check.c: verifies a cache's metadata, for tests. It trusts no counter: it sums records and slabs
+ * and compares. It changes nothing.
  */
 #include "cache/cache.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * cost.c: see cost.h. Bounds that hold whatever was given back before: idle memory is left out, since it
- * is dropped where it stands in the way (M2).
+ * cost.c: see cost.h. Bounds that hold whatever was freed before: cached memory does not count,
+ * since it is freed when a request needs the space (M2).
  */
 #include "cache/cost.h"
 
-/* Policies that cut runs keep a record for each free one too; they are joined where bytes are short, and
- * these are for those that are not. */
+/* Policies that carve buffers from runs keep a record for each free run too. Free runs are
+ * joined when memory is short; these records are for the ones that are not yet. */
 #define SLABS_OF_FREE_RUNS 4
 
 uint64_t weiri_cost_buffer(const weir_cache *cache, size_t bytes, size_t largest)
@@ -17,7 +17,8 @@ uint64_t weiri_cost_buffer(const weir_cache *cache, size_t bytes, size_t largest
     if (good == UINT64_MAX || most == UINT64_MAX) {
         return UINT64_MAX;
     }
-    if (policy->ops->serves == NULL) { /* of no shape: its ends lie in pieces that it may share */
+    /* without size classes: its ends lie in pieces that it may share */
+    if (policy->ops->serves == NULL) {
         return good + policy->ops->size(policy, 1);
     }
     uint64_t served = policy->ops->serves(policy, good);
@@ -27,7 +28,7 @@ uint64_t weiri_cost_buffer(const weir_cache *cache, size_t bytes, size_t largest
 
 #define RECORDS_A_SLAB ((WEIRI_SLAB_BYTES - sizeof(weiri_slab)) / sizeof(weiri_record))
 
-/* Slabs that are lacking for so many more records. */
+/* Number of slabs needed for that many more records. */
 static uint64_t slabs_for(weir_cache *cache, uint64_t buffers)
 {
     uint64_t wanted = buffers * cache->policy->ops->records, free_now = cache->records.free_count;

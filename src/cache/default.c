@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * default.c: the process's default caches, one a heap, and limits in the environment (M8). A chain has a
- * cache of its own and does not come here.
+ * default.c: the process's default caches, one per heap, and limits in the environment (M8). Chains
+ * have caches of their own and do not use these.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -13,13 +13,13 @@
 
 #define DEFAULT_CACHE_LIMIT (UINT64_C(512) << 20)
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects all below */
 static struct slot {
     weir_heap *heap; /* NULL = free */
     weir_cache *cache;
     bool asked, warned;
     uint64_t asked_limit;
-    uint64_t preset; /* the cache was made with */
+    uint64_t preset; /* with which the cache was created */
 } slots[WEIRI_DEFAULTS];
 
 weir_err weir_limit_parse(const char *text, bool automatic, uint64_t *ret_limit)
@@ -50,7 +50,7 @@ weir_err weiri_limit_environment(const char *name, bool automatic, uint64_t *lim
     return err == WEIR_OK ? WEIR_OK : weiri_fail_prefix(err, "environment: %s: ", name);
 }
 
-/* Under the lock. */
+/* Lock held. */
 static weir_err make(struct slot *at)
 {
     if (at->cache != NULL) {
@@ -59,7 +59,7 @@ static weir_err make(struct slot *at)
     weir_cache_options options = weir_cache_options_default();
     options.heap = at->heap;
     options.cache_limit = DEFAULT_CACHE_LIMIT;
-    /* Conversions come and go in any size: see weir/cache.h. */
+    /* Conversions allocate buffers of any size: see weir/cache.h. */
     options.policy = (at->heap->ops->flags & WEIR_HEAP_PAGES) != 0 ? "pages" : "fit";
     weir_err err = weiri_limit_environment("WEIR_CACHE_LIMIT", true, &options.cache_limit);
     if (err == WEIR_OK) {
@@ -69,7 +69,7 @@ static weir_err make(struct slot *at)
     return err == WEIR_OK ? weir_cache_create(&options, &at->cache) : err;
 }
 
-/* Under the lock: the slot of a heap, with its cache. */
+/* Lock held. The slot of a heap, with its cache. */
 static weir_err find(weir_heap *heap, struct slot **ret_slot)
 {
     weir_err err = heap == NULL ? weir_heap_find("host", &heap) : WEIR_OK;

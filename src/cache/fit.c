@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * fit.c: policy `fit`: whole buffers, best fit under a ceiling on waste, least recently used go first. For
- * any heap.
+ * fit.c: policy `fit`: whole buffers, best fit with bounded waste, least recently used buffers are
+ * freed first. For any heap.
  *
- * Idle buffers stand in a tree by size (idle.h) and, among equals, the last one given back first: it is the
- * one that is still in the processor's caches. Stacks of one size each come before it (front.h). It does not split buffers or join them: that is for heaps
- * with pages, and another policy.
+ * Cached buffers are kept in a tree sorted by size (idle.h); of equal ones the last freed comes
+ * first, since it is still in the processor's caches. Stacks of one size each are searched before
+ * the tree (front.h). Buffers are not split or joined: that is for heaps with pages, and another
+ * policy.
  */
 #include "cache/idle.h"
 #include "cache/policy.h"
 
-/* The ceiling. A buffer is charged whole to who takes it, so waste is live memory that nobody asked for:
- * a quarter of the request bounds what live can exceed what was asked by; and a fixed bound keeps one
- * long-lived buffer from holding on to megabytes. Lengths of messages vary by more than a quarter in few
- * streams, or else by factors (a stall), which no ceiling worth having would serve. */
+/* Bound on waste. A buffer is charged in full to its user, so waste is memory in use that nobody
+ * requested: a quarter of the request bounds how far it can exceed what was requested, and a
+ * fixed bound keeps one long-lived buffer from occupying megabytes. In few streams do message
+ * lengths vary by more than a quarter; otherwise they vary by factors (a stall), which no useful
+ * bound would cover. */
 #define WASTE_RATIO 4
 #define WASTE_BYTES ((size_t)1 << 20)
 
 typedef struct fit {
-    weiri_policy policy; /* first */
+    weiri_policy policy; /* must be first */
     weiri_idle idle;
-    weiri_front front; /* of idle */
+    weiri_front front; /* for cached buffers */
 } fit;
 
 static fit *self(weiri_policy *policy)
@@ -36,8 +38,8 @@ static void idle_remove(fit *f, weiri_record *record)
 
 /* ---- slots --------------------------------------------------------------------------------- */
 
-/* What the heap is asked for: all that the buffer occupies, where the heap then gives no more (pages),
- * so that any request of the same pages is served by it. */
+/* What the heap is asked for: all that the buffer will occupy if the heap would not return more
+ * anyway (pages), so that it can serve any request for the same number of pages. */
 static size_t ask_for(weir_heap *heap, size_t bytes, size_t good)
 {
     return heap->ops->good_size(heap, good) == good ? good : bytes;
@@ -106,11 +108,7 @@ static void drop(weiri_policy *policy, uint64_t bytes, weiri_leaving *list)
     while (f->idle.oldest != NULL && dropped < bytes) {
         weiri_record *record = f->idle.oldest;
         idle_remove(f, record);
-        record->state = WEIRI_RECORD_LEAVING;
-        record->next = list->records;
-        list->records = record;
-        list->count++;
-        list->bytes += record->buffer.charged;
+        weiri_leaving_add(list, record);
         dropped += record->buffer.charged;
     }
 }

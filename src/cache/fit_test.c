@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Policy fit: what is reused, what goes first. That many idle buffers cost little: idle_test.c.
+ * Policy fit: which buffers are reused and which are freed first. idle_test.c tests the cost with
+ * many cached buffers.
  */
 #include "cache/cache.h"
 #include "witness.h"
@@ -50,7 +51,7 @@ static void any_request_of_the_same_pages(void **state)
     witness_end(&w);
 }
 
-/* The ceiling: a quarter of the request, and a MiB. */
+/* Bound on waste: a quarter of the request, and 1 MiB. */
 static void waste_is_bounded(void **state)
 {
     (void)state;
@@ -104,28 +105,30 @@ static void least_recently_used_go_first(void **state)
     weir_buffer *hot = take(w.cache, 8192), *b[4];
     for (size_t i = 0; i < 4; i++) {
         b[i] = take(w.cache,
-                    8192 + (i + 1) * 8192 * 2); /* sizes that serve no other: 3 5 7 9 of 8 KiB */
+                    /* sizes that cannot serve each other's requests: 3 5 7 9 times 8 KiB */
+                    8192 + (i + 1) * 8192 * 2);
     }
     weir_buffer_unref(hot);
     weir_buffer_unref(b[0]); /* 1 + 3 */
     assert_true(stats_of(w.cache).evictions == 0);
-    weir_buffer_unref(take(w.cache, 8192)); /* hot again: b[0] is the oldest now */
-    weir_buffer_unref(b[1]);                /* 5: both must go */
+    weir_buffer_unref(take(w.cache, 8192)); /* just used again: b[0] is the oldest now */
+    weir_buffer_unref(b[1]);                /* 5: both must be freed */
     weir_cache_stats s = stats_of(w.cache);
     assert_true(s.evictions == 2 && s.evicted_bytes == 4 * 8192 && s.idle_bytes == 5 * 8192);
-    weir_buffer_unref(b[2]); /* 7: above the limit by itself, not kept, and nothing goes for it */
+    /* 7: larger than the limit by itself: not kept, and nothing is freed for it */
+    weir_buffer_unref(b[2]);
     s = stats_of(w.cache);
     assert_true(s.evictions == 2 && s.idle_bytes == 5 * 8192);
     witness_agrees(&w);
     weir_buffer_unref(b[3]);
     hot = take(w.cache, 8192);
-    weir_buffer_unref(hot); /* 1 + 5: one must go, and it is the older */
+    weir_buffer_unref(hot); /* 1 + 5: one must be freed, the older one */
     s = stats_of(w.cache);
     assert_true(s.evictions == 3 && s.idle_bytes == 8192);
     witness_end(&w);
 }
 
-/* The tree against a plain search, through random traffic. */
+/* The tree compared with a plain search, under random traffic. */
 static void the_tree_finds_what_a_search_finds(void **state)
 {
     (void)state;
@@ -143,7 +146,7 @@ static void the_tree_finds_what_a_search_finds(void **state)
             live[i] = live[--live_count];
         } else if (idle_count < COUNT / 2) {
             size_t bytes = 1 + testing_random(&seed) % 20000, best = COUNT;
-            for (size_t i = 0; i < idle_count; i++) { /* last given back of the smallest */
+            for (size_t i = 0; i < idle_count; i++) { /* the last freed of the smallest */
                 if (idle[i]->bytes >= bytes &&
                     (best == COUNT || idle[i]->bytes <= idle[best]->bytes)) {
                     best = i;

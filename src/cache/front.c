@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * front.c: see front.h. Rings instead of lists, so that both ends are at hand from one pointer a stack, and a
- * cache's own block stays below a page.
+ * front.c: see front.h. Rings instead of lists: one pointer per stack gives access to both ends,
+ * and a cache's own block stays smaller than a page.
  */
 #include "cache/front.h"
 

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * front.h: stacks of records of exactly one size each, before a tree: a stream takes and gives the same few
- * sizes over and over, and these need no search. What a stack has no room for is handed back to the caller,
- * for the tree. All calls under the cache's lock.
+ * front.h: stacks of records of one size each, in front of a tree: a stream allocates and frees the
+ * same few sizes repeatedly, and these need no search. What does not fit a stack is returned to the
+ * caller, for the tree. All functions need the cache's lock.
  *
- * What every take and give of a steady size passes is inlined: with the rest of the hot path (take.c, pages.c)
- * a pair went from 495 instructions to 362, 37 ns to 33 on a 2-core machine.
+ * The path of every allocation and free of a steady size is inlined: together with the rest of the
+ * hot path (take.c, pages.c) a pair went from 495 instructions to 362, from 37 ns to 33 on a 2-core
+ * machine.
  */
 #ifndef WEIRI_FRONT_H
 #define WEIRI_FRONT_H
 
 #include "cache/records.h"
 
-#define WEIRI_FRONT_SLOTS 64 /* stacks */
-#define WEIRI_FRONT_DEPTH 64 /* records of a stack */
+#define WEIRI_FRONT_SLOTS 64 /* number of stacks */
+#define WEIRI_FRONT_DEPTH 64 /* records per stack */
 
-/* The newest record of each stack; by left and right they stand in a ring, priority of the newest is their
- * number. A size may stand in one of two slots. */
+/* The newest record of each stack; its records form a ring through left and right, and the
+ * newest one's priority is their number. A size can be in one of two slots. */
 typedef struct weiri_front {
     weiri_record *newest[WEIRI_FRONT_SLOTS];
     uint32_t count;
@@ -28,7 +29,7 @@ static inline size_t weiri_front_slot(size_t asked)
            WEIRI_FRONT_SLOTS;
 }
 
-/* The slot where a size stands, or NULL. */
+/* The slot of a size, or NULL. */
 static inline weiri_record **weiri_front_find(weiri_front *front, size_t asked)
 {
     weiri_record **newest = &front->newest[weiri_front_slot(asked)];
@@ -39,7 +40,7 @@ static inline weiri_record **weiri_front_find(weiri_front *front, size_t asked)
     return *newest != NULL && (*newest)->asked == asked ? newest : NULL;
 }
 
-/* Takes a record off the ring of *newest. */
+/* Removes a record from the ring of *newest. */
 static inline void
 weiri_front_take_off(weiri_front *front, weiri_record **newest, weiri_record *record)
 {
@@ -57,7 +58,7 @@ weiri_front_take_off(weiri_front *front, weiri_record **newest, weiri_record *re
     (*newest)->priority = left;
 }
 
-/* The one of `asked` that was pushed last, off its stack. NULL: none. */
+/* Pops the last pushed record of size `asked`. NULL: none. */
 static inline weiri_record *weiri_front_pop(weiri_front *front, size_t asked)
 {
     weiri_record **newest = weiri_front_find(front, asked);
@@ -70,10 +71,11 @@ static inline weiri_record *weiri_front_pop(weiri_front *front, size_t asked)
 }
 
 weiri_record *weiri_front_peek(weiri_front *front, size_t asked);
-/* The rest of push(): another size has the slot, or the stack is full. */
+/* The rest of push(): the slot has another size, or the stack is full. */
 weiri_record *weiri_front_push_slow(weiri_front *front, weiri_record *record);
 
-/* Returns what had to make room, linked by next: the oldest of its size, or a stack of another. */
+/* Returns the records that had to make space, linked by next: the oldest of its size, or a whole
+ * stack of another size. */
 static inline weiri_record *weiri_front_push(weiri_front *front, weiri_record *record)
 {
     size_t slot = weiri_front_slot(record->asked);
@@ -99,7 +101,7 @@ static inline weiri_record *weiri_front_push(weiri_front *front, weiri_record *r
 void weiri_front_remove(weiri_front *front, weiri_record *record);
 /* Empties all stacks; linked by next. */
 weiri_record *weiri_front_drain(weiri_front *front);
-/* Whether it stands in its stack, for checks. */
+/* Whether a record is in its stack, for checks. */
 bool weiri_front_has(const weiri_front *front, const weiri_record *record);
 
 #endif

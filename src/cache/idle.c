@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * idle.c: a tree by size and a list by use.
+ * idle.c: a tree sorted by size and a list in order of use.
  *
- * The tree is a treap (a search tree that random priorities keep balanced): insertion and removal are a
- * few pointer writes on the way down, which suits records that carry their own links; 100,000 records are
- * some 40 steps deep. It holds no bytes and frees none. With stacks before it, what was given back last does
- * not enter the tree until something else is looked for: a stream's steady sizes are found without a search,
- * however many idle buffers there are.
+ * The tree is a treap (a search tree kept balanced by random priorities): insertion and removal
+ * write a few pointers on the way down, which suits records that contain their own links; with
+ * 100,000 records it is about 40 levels deep. It neither allocates nor frees. With stacks in front
+ * of it, freed buffers do not enter the tree until another size is searched for: a stream's steady
+ * sizes are found without a search, however many buffers are cached.
  */
 #include "cache/idle.h"
 
@@ -24,7 +24,8 @@ stands_before(const weiri_tree *tree, const weiri_record *record, size_t asked, 
 void weiri_tree_insert(weiri_tree *tree, weiri_record *record)
 {
     tree->random =
-        tree->random != 0 ? tree->random : 0x9e3779b9u; /* the same each time: runs repeat */
+        /* the same each time, so that runs can be repeated */
+        tree->random != 0 ? tree->random : 0x9e3779b9u;
     tree->random ^= tree->random << 13;
     tree->random ^= tree->random >> 17;
     tree->random ^= tree->random << 5;
@@ -80,7 +81,7 @@ weiri_record *weiri_tree_find(const weiri_tree *tree, size_t bytes)
     for (weiri_record *at = tree->root; at != NULL;) {
         if (at->asked < bytes) {
             at = at->right;
-        } else { /* equals stand in their order, so the leftmost is the first */
+        } else { /* equal sizes are in order, so the leftmost is the first */
             best = at;
             at = at->left;
         }
@@ -90,7 +91,7 @@ weiri_record *weiri_tree_find(const weiri_tree *tree, size_t bytes)
 
 /* ---- tree and list ------------------------------------------------------------------------- */
 
-/* Where an idle record stands, as its kind. */
+/* Adds a cached record to the structure for its kind. */
 enum { IN_TREE, IN_FRONT };
 
 static void to_tree(weiri_idle *idle, weiri_record *list)
@@ -149,7 +150,7 @@ void weiri_idle_remove(weiri_idle *idle, weiri_record *record)
 
 /* ---- the walk ------------------------------------------------------------------------------ */
 
-/* Depth is what priorities make of it, some 3 log2(n): past this the tree is broken. */
+/* The depth depends on the priorities, about 3 log2(n): beyond this the tree is broken. */
 #define DEPTH_MAX 400
 
 typedef struct walk {

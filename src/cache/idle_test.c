@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Many idle buffers cost little: steps of the search are counted, no time is taken.
+ * The cost with many cached buffers: steps of the search are counted, not time.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum { FEW = 1000, MANY = 100000, LOOKS = 2000 };
 
-/* As weiri_tree_find goes, counted. */
+/* The search of weiri_tree_find, counting its steps. */
 static size_t steps_to(const weiri_tree *tree, size_t bytes, weiri_record **ret_found)
 {
     size_t steps = 0;
@@ -27,14 +27,14 @@ static size_t steps_to(const weiri_tree *tree, size_t bytes, weiri_record **ret_
     return steps;
 }
 
-/* Mean steps of a search among n idle buffers; `sizes`: how many different ones. */
+/* Mean number of steps of a search among n cached buffers of `sizes` different sizes. */
 static double mean_steps(size_t n, size_t sizes, uint64_t *seed)
 {
     weiri_record *records = calloc(n, sizeof *records), *found = NULL;
     assert_non_null(records);
     weiri_idle idle;
     memset(&idle, 0, sizeof idle);
-    for (size_t i = 0; i < n; i++) { /* in order: what makes a plain tree a list */
+    for (size_t i = 0; i < n; i++) { /* in order: a plain tree would become a list */
         records[i].asked = records[i].buffer.charged = 64 * (1 + i % sizes);
         weiri_idle_add(&idle, &records[i]);
     }
@@ -45,7 +45,7 @@ static double mean_steps(size_t n, size_t sizes, uint64_t *seed)
         steps += steps_to(&idle.tree, bytes, &found);
         assert_ptr_equal(weiri_tree_find(&idle.tree, bytes), found);
         assert_true(found->asked >= bytes && found->asked < bytes + 64);
-        weiri_idle_remove(&idle, found); /* and in again, with another place among its equals */
+        weiri_idle_remove(&idle, found); /* and inserted again, at another place among its equals */
         weiri_idle_add(&idle, found);
     }
     assert_int_equal(weiri_idle_check(&idle, "test"), WEIR_OK);
@@ -68,7 +68,7 @@ static void a_search_is_a_few_steps(void **state)
     }
 }
 
-/* The steady size comes from its stack: the tree, whatever is in it, is not touched. */
+/* A steady size is found in its stack: the tree is not touched, whatever it contains. */
 static void the_steady_size_needs_no_search(void **state)
 {
     (void)state;
@@ -86,7 +86,7 @@ static void the_steady_size_needs_no_search(void **state)
     records[0].asked = records[0].buffer.charged = 307200;
     for (int i = 0; i < 100; i++) {
         weiri_record *root = idle.tree.root;
-        uint32_t random = idle.tree.random; /* moves on with each insertion */
+        uint32_t random = idle.tree.random; /* changes with each insertion */
         weiri_idle_add(&idle, &records[0]);
         assert_ptr_equal(weiri_idle_find(&idle, 307200, 307200), &records[0]);
         weiri_idle_remove(&idle, &records[0]);

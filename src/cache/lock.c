@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * lock.c: what the lock does when it is not free, and the condition, by the kernel's futex.
+ * lock.c: waiting for the lock when it is taken, and the condition, with the kernel's futex.
  */
 #include "cache/lock.h"
 
@@ -10,7 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Pauses between two looks: doubled each time, up to some microseconds; then sleep. */
+/* Pauses between two attempts: doubled each time, up to some microseconds; then the thread
+ * sleeps. */
 #define PAUSES_FIRST 8
 #define PAUSES_MAX   128
 #define LOOKS        24

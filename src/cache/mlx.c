@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * mlx.c: policies `mlx:cpu`, `mlx:cuda` and `mlx:metal`: what MLX 0.32's own buffer cache does, to the byte
- * and step. It is here to be compared with, and to show what a stream does to it; it does not keep M1.
+ * mlx.c: policies `mlx:cpu`, `mlx:cuda` and `mlx:metal`: the behaviour of MLX 0.32's own buffer
+ * cache, exact to the byte. For comparison, and to show how a stream affects it; it does not keep
+ * M1.
  *
- * The words it keeps, for all three:
- *   - a request is rounded to s; the smallest cached c with s <= c < min(2 s, s + 2 pages) serves it, whole;
+ * Rules common to all three:
+ *   - a request is rounded to s; the smallest cached c with s <= c < min(2 s, s + 2 pages) serves it, unsplit;
  *     among equal sizes the oldest;
- *   - what is given back becomes the newest; the oldest go first;
- *   - a demand to release at least 90 % of the cache clears it whole.
+ *   - a freed buffer becomes the newest; the oldest are evicted first;
+ *   - if at least 90 % of the cache must be released, all of it is.
  *
  *              rounds up to                                     page     admits a freed buffer     a lowered
  *                                                                        where                     limit acts
@@ -15,14 +16,14 @@
  *   mlx:cuda   8 B; the next power of two; from 16 KiB: pages   16 KiB   cached < limit before it  at a take
  *   mlx:metal  above a page: pages                              16 KiB   cached < limit before it  at a take
  *
- * So on cuda and metal the limit is a high-water mark that one buffer can pass: what is honoured is limit +
- * largest buffer, and the cache is trimmed at the next take, whether that is a hit or a miss. Limits of
- * their own: 32 MiB (cpu), the device (the others: none here).
+ * So on cuda and metal the limit is a high-water mark that one buffer can exceed: the bound is
+ * limit + largest buffer, and the cache is trimmed at the next allocation, hit or miss. Default
+ * limits: 32 MiB (cpu), the device (the others: none here).
  *
- * The rules are on the rounded sizes, sums on what the heap says is occupied (M4): on a heap that charges as
- * asked (`nominal`, a device) both are the same, and every row of the recorded runs is reproduced. What is
- * not MLX's: memory_limit is a bound here (M2) and no wish. Metal's own limit on the number of buffers is
- * the core's max_buffers.
+ * The rules use rounded sizes, the sums the size that the heap states as occupied (M4): on a heap
+ * that charges exactly what was requested (`nominal`, a device) both are equal, and every row of
+ * the recorded runs is reproduced. Unlike in MLX, memory_limit is a strict bound here (M2). Metal's
+ * limit on the number of buffers is the core's max_buffers.
  */
 #include "cache/idle.h"
 #include "cache/policy.h"
@@ -33,7 +34,7 @@
 #define SMALLEST    ((size_t)8)
 
 typedef struct mlx {
-    weiri_policy policy; /* first */
+    weiri_policy policy; /* must be first */
     weiri_idle idle;
 } mlx;
 
@@ -68,7 +69,7 @@ static size_t round_up(const weiri_policy *policy, size_t bytes)
     return bytes > DEVICE_PAGE ? weiri_round_up(bytes, DEVICE_PAGE) : bytes;
 }
 
-/* The first size that does not serve a request of `size` any more. */
+/* The smallest size that no longer serves a request of `size`. */
 static size_t reuse_end(const weiri_policy *policy, size_t size)
 {
     size_t window = 2 * page_of(policy);
@@ -94,8 +95,8 @@ static uint64_t size(const weiri_policy *policy, size_t bytes)
     return good == SIZE_MAX ? UINT64_MAX : good;
 }
 
-/* The largest cached size that is ever taken for a request so charged, as the heap charges it: the last below
- * the end of the range that is a rounded one. */
+/* The largest cached size that can serve a request with this charge: the last rounded size below
+ * the end of the range. */
 static uint64_t serves(const weiri_policy *policy, uint64_t charged)
 {
     size_t last = reuse_end(policy, (size_t)charged) - 1, page = page_of(policy);
@@ -167,11 +168,7 @@ static void drop(weiri_policy *policy, uint64_t bytes, weiri_leaving *list)
     while (m->idle.oldest != NULL && (all || dropped < bytes)) {
         weiri_record *record = m->idle.oldest;
         remove_idle(m, record);
-        record->state = WEIRI_RECORD_LEAVING;
-        record->next = list->records;
-        list->records = record;
-        list->count++;
-        list->bytes += record->buffer.charged;
+        weiri_leaving_add(list, record);
         dropped += record->buffer.charged;
     }
 }

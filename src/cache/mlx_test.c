@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Policies mlx: what is reused (SEEDS B1), what the limit means (B4), and that the core's sums stand.
+ * Policies mlx: which buffers are reused (SEEDS B1), the meaning of the limit (B4), and the core's
+ * sums.
  */
 #include "cache/cache.h"
 #include "witness.h"
@@ -12,7 +13,7 @@
 
 static const char *const variants[] = {"mlx:cpu", "mlx:cuda", "mlx:metal"};
 
-/* On a heap that charges as asked: MLX's own figures. */
+/* On a heap that charges exactly what was requested: MLX's own figures. */
 static witness nominal(const char *policy, uint64_t cache_limit)
 {
     weir_heap *under = NULL;
@@ -27,7 +28,7 @@ static witness nominal(const char *policy, uint64_t cache_limit)
     return w;
 }
 
-/* Without writing into it: the heap is nominal. */
+/* Without writing into the buffer: the heap is nominal. */
 static weir_buffer *lend(weir_cache *cache, size_t bytes)
 {
     weir_buffer *buffer = NULL;
@@ -41,7 +42,7 @@ static uint64_t idle_of(const witness *w)
     return stats_of(w->cache).idle_bytes;
 }
 
-/* Whether a request is served by one idle buffer of `cached` bytes. */
+/* Whether a request is served by one cached buffer of `cached` bytes. */
 static bool is_reused(const char *policy, size_t cached, size_t asked)
 {
     witness w = nominal(policy, WEIR_NO_LIMIT);
@@ -82,7 +83,7 @@ static void what_is_reused(void **state)
     }
 }
 
-/* 4 KiB pages, no rounding: 3,063,809 to 3,072,000, and nothing beside it. */
+/* 4 KiB pages, no rounding: 3,063,809 to 3,072,000 and nothing else. */
 static void what_the_cpu_reuses(void **state)
 {
     (void)state;
@@ -90,7 +91,7 @@ static void what_the_cpu_reuses(void **state)
     assert_true(is_reused("mlx:cpu", 3072000, 3063809));
     assert_true(is_reused("mlx:cpu", 3072000, 3072000));
     assert_false(is_reused("mlx:cpu", 3072000, 3072001));
-    /* Below two pages the other branch: c < 2 s. */
+    /* Below two pages the other limit applies: c < 2 s. */
     assert_true(is_reused("mlx:cpu", 1999, 1000));
     assert_false(is_reused("mlx:cpu", 2000, 1000));
 }
@@ -126,7 +127,8 @@ static void how_sizes_are_rounded(void **state)
             assert_true(charge_of(variants[v], rows[i].asked) == rows[i].charged[v]);
         }
     }
-    for (size_t v = 0; v < 3; v++) { /* what cannot be rounded is refused, not wrapped */
+    /* a size that cannot be rounded is refused, not wrapped around */
+    for (size_t v = 0; v < 3; v++) {
         witness w = nominal(variants[v], WEIR_NO_LIMIT);
         weir_buffer *none = NULL;
         assert_int_equal(weir_cache_take(w.cache, SIZE_MAX - 5, &none), WEIR_E_NOMEM);
@@ -145,7 +147,7 @@ static void the_smallest_and_of_equals_the_oldest(void **state)
         weir_buffer_unref(larger);
         weir_buffer_unref(second);
         weir_buffer_unref(first);
-        assert_ptr_equal(lend(w.cache, 10 * PAGE), second); /* given back before first */
+        assert_ptr_equal(lend(w.cache, 10 * PAGE), second); /* the one freed first */
         assert_ptr_equal(lend(w.cache, 10 * PAGE), first);
         assert_ptr_equal(lend(w.cache, 10 * PAGE), larger);
         assert_true(stats_of(w.cache).misses == 3);
@@ -159,7 +161,7 @@ static void the_smallest_and_of_equals_the_oldest(void **state)
 
 /* ---- B4 ------------------------------------------------------------------------------------ */
 
-/* Messages of 1 to 59 bins, each one buffer at a time; `last` is the one at rest. */
+/* Messages of 1 to 59 bins, one buffer at a time each; `last` is the one in use at the end. */
 static void churn(weir_cache *cache, uint64_t most, uint64_t last)
 {
     for (uint64_t bins = 1; bins <= most; bins++) {
@@ -176,12 +178,12 @@ static void the_bound_of_a_limit(void **state)
     (void)state;
     assert_true(LARGEST == 18124800 && BOUND == 51679232);
     for (size_t v = 1; v < 3; v++) {
-        /* It is exceeded, and never by more than one buffer. */
+        /* The limit is exceeded, but never by more than one buffer. */
         witness w = nominal(variants[v], LIMIT);
         uint64_t most = 0, rest = 0;
         for (uint64_t bins = 1; bins <= 59; bins++) {
             weir_buffer *buffer = lend(w.cache, bins * BIN);
-            assert_true(idle_of(&w) <= LIMIT); /* trimmed at the take */
+            assert_true(idle_of(&w) <= LIMIT); /* trimmed at the next allocation */
             weir_buffer_unref(buffer);
             rest = idle_of(&w);
             most = rest > most ? rest : most;
@@ -191,8 +193,8 @@ static void the_bound_of_a_limit(void **state)
         assert_true(most > LIMIT && most <= BOUND);
         witness_end(&w);
 
-        /* Without a limit the same leaves about 500 MB: 1770 bins, rounded. A limit of 100 GB is none: the
-         * bound would not hold, so the test above can fail. */
+        /* Without a limit the same run leaves about 500 MB: 1770 bins, rounded. A limit of 100
+         * GB has no effect: the bound would not hold, so the test above can fail. */
         static const uint64_t wide[] = {WEIR_NO_LIMIT, UINT64_C(100000000000)};
         for (size_t i = 0; i < 2; i++) {
             w = nominal(variants[v], wide[i]);
@@ -204,14 +206,14 @@ static void the_bound_of_a_limit(void **state)
     }
 }
 
-/* The two states that were recorded on Metal: 58 bins in whole pages and a scalar of 4 B, and the same with
- * the last message of 59 bins, which is admitted since the cache is below its limit before it. Both within
- * what is documented. */
+/* The two states recorded on Metal: 58 bins in whole pages and a scalar of 4 bytes, and the same
+ * with a last message of 59 bins, which is kept because the cache was below its limit before.
+ * Both are within the documented bound. */
 static void two_states_at_rest(void **state)
 {
     (void)state;
     for (size_t v = 1; v < 3; v++) {
-        uint64_t more = v == 1 ? 4 : 0; /* cuda rounds the scalar to 8 B */
+        uint64_t more = v == 1 ? 4 : 0; /* cuda rounds the scalar to 8 bytes */
         witness w = nominal(variants[v], LIMIT);
         for (uint64_t bins = 1; bins <= 59; bins++) {
             weir_buffer *message = lend(w.cache, bins * BIN), *scalar = lend(w.cache, 4);
@@ -239,14 +241,14 @@ static void a_lowered_limit(void **state)
             weir_buffer_unref(buffers[i]);
         }
         weir_cache_limit_idle(w.cache, 9 * MIB);
-        /* At once on the CPU: the oldest six; elsewhere at the next take. */
+        /* On the CPU at once: the oldest six; otherwise at the next allocation. */
         assert_true(idle_of(&w) == (v == 0 ? 8 * MIB : 32 * MIB));
         witness_agrees(&w);
         weir_buffer *other = lend(w.cache, 64 * MIB); /* a miss */
         assert_true(idle_of(&w) == 8 * MIB);
         weir_cache_limit_idle(w.cache, 5 * MIB);
         assert_true(idle_of(&w) == (v == 0 ? 4 * MIB : 8 * MIB));
-        weir_buffer *hit = lend(w.cache, 4 * MIB); /* a hit trims too, what is left after it */
+        weir_buffer *hit = lend(w.cache, 4 * MIB); /* a hit trims the remaining buffers too */
         assert_true(idle_of(&w) == (v == 0 ? 0 : 4 * MIB));
         weir_buffer_unref(hit);
         weir_buffer_unref(other);
@@ -264,7 +266,7 @@ static void what_is_admitted(void **state)
                     *c = lend(w.cache, MIB);
         weir_buffer_unref(a);
         weir_buffer_unref(b);
-        /* cpu: only what fits. Else: whatever comes while the cache is below the limit. */
+        /* cpu: only what fits. Else: any buffer while the cache is below the limit. */
         assert_true(idle_of(&w) == (v == 0 ? 6 * MIB : 14 * MIB));
         weir_buffer_unref(c);
         assert_true(idle_of(&w) == (v == 0 ? 7 * MIB : 14 * MIB));
@@ -284,7 +286,7 @@ static void what_is_admitted(void **state)
     witness_end(&w);
 }
 
-/* A demand of at least 90 % clears all; of a byte less, only what is needed. */
+/* If at least 90 % must be released all is; one byte less, only what is needed. */
 static void ninety_per_cent(void **state)
 {
     (void)state;
@@ -300,7 +302,7 @@ static void ninety_per_cent(void **state)
             }
             weir_cache_limit_idle(w.cache, 2 * MIB + less); /* 18 of 20, or a byte less */
             weir_buffer_unref(lend(w.cache, 100 * MIB));
-            uint64_t rest = v == 0 ? 0 : 100 * MIB; /* what the cpu does not admit */
+            uint64_t rest = v == 0 ? 0 : 100 * MIB; /* what the cpu policy does not keep */
             assert_true(idle_of(&w) == rest + (less > 0 ? 2 * MIB : 0));
             witness_agrees(&w);
             witness_end(&w);
@@ -326,7 +328,7 @@ static void limits_of_their_own(void **state)
 
 #define SLOTS 48
 
-/* M2, M3, M4: random traffic under a memory limit, everything checked after each step. */
+/* M2, M3, M4: random traffic under a memory limit, fully checked after each step. */
 static void random_traffic(void **state)
 {
     (void)state;

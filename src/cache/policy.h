@@ -1,42 +1,47 @@
 /* SPDX-License-Identifier: MIT
  *
- * policy.h: how a policy is written: what becomes of buffers that are given back. One file that ends in
- * its table, plus one line in policies.def.
+ * policy.h: how to write a policy, which decides how freed buffers are reused. A policy is one file
+ * that ends in its table of functions, plus one line in policies.def.
  *
- * Who does what. The core (cache.c, take.c) owns the lock, the limits, every sum and statistic, the order
- * of reserve, heap call and count (M2, M3), retries, refusals, and records. A policy owns the structure of
- * idle memory and decides: what serves a request, what it really occupies, what goes first. It never adds
- * to a sum: each call says how many bytes have changed their standing, and the core counts them. It
- * calls the heap only in acquire() and release(), which run without the lock, on what was
- * reserved for them.
+ * Responsibilities. The core (cache.c, take.c) has the lock, the limits, all sums and statistics,
+ * the order of reservation, heap call and count (M2, M3), retries, refusals, and records. A policy
+ * has the structure of cached (idle) memory and decides what serves a request, how much that really
+ * occupies, and what is freed first. It never changes a sum: each function returns how many bytes
+ * changed between in use (live) and cached (idle), and the core counts them. It calls the heap only
+ * in acquire() and release(), which run without the lock, for what was reserved before.
  *
- * A request passes so (L = under the lock):
- *   1. L place(): claims what serves it: idle bytes that are live from now on (`from_idle`) and bytes that
- *        must come from the heap (`from_heap`). Without a free record it claims nothing and only says what
- *        it would need; the core gets records and asks again.
- *   2. L the core holds from_heap against the limit (M2); where idle must go first it cancel()s, drop()s,
- *        releases and places anew: the structure may have changed meanwhile.
- *   3.   acquire(), if from_heap > 0. Fails: everything idle is dropped, once more, then cancel().
- *   4. L the bytes are live. excess() at WEIRI_AT_TAKE.
- * One that is given back:
- *   1. L admits()? If not, it is taken to be a whole buffer and goes to the heap. If so put(): how many
- *        bytes are idle now instead of live.
- *   2. L excess() at WEIRI_AT_GIVE: how many idle bytes have to go; drop() moves them onto a list.
- *   3.   release() of the list. L left(); only now do its bytes leave the count (M3).
+ * An allocation (L = under the lock):
+ *   1. L place(): claims cached bytes that are in use from now on (`from_idle`) and bytes that must
+ *        come from the heap (`from_heap`). Without a free record it claims nothing and only returns
+ *        what it would need; the core allocates records and calls it again.
+ *   2. L the core compares from_heap with the limit (M2); if cached memory must be freed first it
+ *        calls cancel(), drop(), release() and place() again, since the structure may have changed
+ *        meanwhile.
+ *   3. acquire(), if from_heap > 0. If it fails, all cached memory is freed and it is tried once
+ *        more, then cancel().
+ *   4. L the bytes are in use. excess() at WEIRI_AT_TAKE.
+ * A free:
+ *   1. L admits(). If false, the buffer is a whole one and is freed to the heap. If true, put()
+ *        returns how many bytes are now cached instead of in use.
+ *   2. L excess() at WEIRI_AT_GIVE: how many cached bytes must be freed; drop() moves them to a
+ *        list.
+ *   3. release() of the list. L left(); only now are its bytes subtracted (M3).
  *
- * Who uses what:
- *   `fit` keeps whole buffers and needs the required slots only.
- *   `mlx` has its own rounding and range of reuse (place), takes a freed buffer whenever the cache is below
- *     the limit before it (admits), evicts at a take and not at a give (excess by moment, which also knows
- *     of live bytes for its pressure limit), and acts on a lowered limit at the next take (excess at
- *     WEIRI_AT_LIMIT = 0). Whole buffers: acquire, release, left and cancel stay NULL.
- *   `pages` cuts buffers out of reserved ranges (`cuts`). place() finds a run of pages and says which idle
- *     granules it touches (from_idle) and which are not committed (from_heap), or how many bytes of
- *     book-keeping its table of granules has to grow by first (book, grow, grown); acquire() commits,
- *     settle() gives back what was claimed beyond need. put() says the granules that hold nothing live any
- *     more; bytes that stay with a live neighbour are not idle but `pinned`. drop() cuts out the least
- *     recently used idle granules and links their runs (list->token); release() decommits them, left() says
- *     what could not be decommitted. Charges are of granules and not of buffers, hence its check() says live.
+ * Which policy uses what:
+ *   `fit` keeps whole buffers and needs the required functions only.
+ *   `mlx` has its own rounding and range of reuse (place), keeps a freed buffer whenever the cache
+ *     was below the limit before (admits), evicts when allocating and not when freeing (excess, by
+ *     moment; it also gets the live bytes, for a limit on memory pressure), and applies a lowered
+ *     limit at the next allocation (excess at WEIRI_AT_LIMIT = 0). Whole buffers: acquire, release,
+ *     left and cancel are NULL.
+ *   `pages` carves buffers from reserved ranges (`cuts`). place() finds a run of pages and returns
+ *     which cached granules it touches (from_idle) and which are not committed (from_heap), or by
+ *     how many bytes its table of granules (metadata) has to grow first (book, grow, grown);
+ *     acquire() commits, settle() frees what was claimed beyond need. put() returns the granules
+ *     without any byte in use; free bytes in a granule with a byte in use are not idle but
+ *     `pinned`. drop() takes out the least recently used idle granules and links their runs
+ *     (list->token); release() decommits them, left() returns what could not be decommitted.
+ *     Granules are charged and not buffers, so its check() computes the live bytes itself.
  */
 #ifndef WEIRI_POLICY_H
 #define WEIRI_POLICY_H
@@ -44,101 +49,121 @@
 #include "cache/records.h"
 #include "heap/heap.h"
 
-/* What every policy's state starts with. */
+/* The first part of every policy's state. */
 typedef struct weiri_policy {
     const struct weiri_policy_ops *ops;
     weir_heap *heap;
-    weiri_records *records; /* under the lock only */
-    uint64_t idle_buffers;  /* kept up by the policy; 0 where idle is not made of buffers */
-    uint64_t pinned_bytes;  /* kept up by the policy */
-    weir_heap *book_heap;   /* for what it keeps beside its state */
-    uint64_t cache_limit, memory_limit; /* kept up by the core */
-    uint64_t grain; /* idle comes and goes in multiples of it; 0 = by the buffer */
+    weiri_records *records; /* lock required */
+    /* maintained by the policy; 0 if cached memory is not made of buffers */
+    uint64_t idle_buffers;
+    uint64_t pinned_bytes;              /* maintained by the policy */
+    weir_heap *book_heap;               /* for the policy's own metadata */
+    uint64_t cache_limit, memory_limit; /* maintained by the core */
+    uint64_t grain; /* cached memory changes in multiples of it; 0 = by whole buffers */
 } weiri_policy;
 
 typedef struct weiri_place {
     weiri_record
-        *record; /* its buffer filled in (memory by acquire, if that is called); NULL = no record */
-    uint64_t from_idle; /* idle until now, live from now on */
-    uint64_t from_heap; /* to be acquired; UINT64_MAX = can never be had */
-    uint64_t book; /* without a record: it has to grow by so many bytes of book-keeping first */
+        *record; /* with its buffer filled in (memory by acquire, if called); NULL = no record */
+    uint64_t from_idle; /* cached until now, in use from now on */
+    uint64_t from_heap; /* to be allocated; UINT64_MAX = impossible */
+    uint64_t book;      /* without a record: the metadata has to grow by this many bytes first */
 } weiri_place;
 
-/* What is on the way back to the heap. */
+/* Memory that is being freed to the heap. */
 typedef struct weiri_leaving {
     weiri_record *records; /* whole buffers, linked by next */
-    uint64_t token;        /* a policy's own list */
+    uint64_t token;        /* a list of the policy's own */
     uint64_t bytes;
     uint64_t count; /* buffers, or pieces */
 } weiri_leaving;
 
+/* Puts a whole buffer on the list. */
+static inline void weiri_leaving_add(weiri_leaving *list, weiri_record *record)
+{
+    record->state = WEIRI_RECORD_LEAVING;
+    record->next = list->records;
+    list->records = record;
+    list->count++;
+    list->bytes += record->buffer.charged;
+}
+
 typedef enum weiri_moment {
-    WEIRI_AT_MISS, /* bytes are about to be asked of the heap */
-    WEIRI_AT_TAKE, /* a take has been served */
-    WEIRI_AT_GIVE, /* a buffer has been put */
-    WEIRI_AT_LIMIT /* cache_limit has been changed */
+    WEIRI_AT_MISS, /* before bytes are requested from the heap */
+    WEIRI_AT_TAKE, /* after an allocation */
+    WEIRI_AT_GIVE, /* after a put */
+    WEIRI_AT_LIMIT /* cache_limit was changed */
 } weiri_moment;
 
 /* The core's sums, for excess and admits. */
 typedef struct weiri_sums {
     uint64_t live, idle, held;
     uint64_t cache_limit, memory_limit;
-    uint64_t asked; /* bytes of the request or of the buffer at hand */
+    uint64_t asked; /* bytes of the current request or buffer */
 } weiri_sums;
 
 typedef struct weiri_policy_ops {
     size_t ops_size; /* sizeof(weiri_policy_ops) */
     const char *name;
     const char *summary;
-    uint32_t heap_flags; /* that it needs of a heap (WEIR_HEAP_PAGES) */
-    uint32_t records;    /* that one place() may take, at most */
+    uint32_t heap_flags; /* required of the heap (WEIR_HEAP_PAGES) */
+    uint32_t records;    /* the most that one place() may need */
     bool
-        cuts; /* buffers are parts of larger pieces: all are put, and how many the heap bears is no bound */
+        /* buffers are parts of larger pieces: all are put, and the heap's limit on the number of
+         * buffers does not apply */
+        cuts;
     size_t
-        policy_bytes; /* of its state, at most 2 KiB; what it needs beyond that comes from the heap in
-                             init and is told in *ret_book */
-    /* Without the lock, before the cache is used. Optional: NULL = zeroed state will do. Failing, it
-     * leaves nothing behind. *ret_book: further bytes it took from the heap, at most book_limit. */
+        /* size of its state, at most 2 KiB; further memory comes from the heap in init and is
+         * returned in *ret_book */
+        policy_bytes;
+    /* Without the lock, before the cache is used. Optional: NULL = zeroed state is valid. If it
+     * fails, nothing remains allocated. *ret_book: further bytes allocated from the heap, at
+     * most book_limit. */
     weir_err (*init)(weiri_policy *policy, uint64_t book_limit, uint64_t *ret_book);
-    /* Without the lock, after the last buffer has come back and all idle is gone. Optional. */
+    /* Without the lock, after the last buffer was freed and nothing is cached. Optional. */
     void (*fini)(weiri_policy *policy);
-    /* No lock, pure. What a take of so many bytes occupies at most, if it is not served from idle;
-     * UINT64_MAX where it cannot be had. */
+    /* No lock, pure. The most that an allocation of this size occupies if it is not served from
+     * cached memory; UINT64_MAX if impossible. */
     uint64_t (*size)(const weiri_policy *policy, size_t bytes);
-    /* Lock held. Never blocks. With from_heap UINT64_MAX nothing is claimed. */
+    /* Lock held. Never blocks. If from_heap is UINT64_MAX, nothing is claimed. */
     void (*place)(weiri_policy *policy, size_t bytes, weiri_place *ret_place);
-    /* Lock held. Undoes a place whose from_heap was not acquired (a hit is never cancelled). Returns how
-     * many bytes of from_idle are idle again. Optional: NULL = the record goes back, 0. */
+    /* Lock held. Undoes a place() whose from_heap was not acquired (a hit is never cancelled).
+     * Returns how many bytes of from_idle are idle again. Optional: NULL = the record is freed,
+     * 0. */
     uint64_t (*cancel)(weiri_policy *policy, weiri_record *record);
     /* No lock; may block. Optional: NULL = heap->alloc(record->asked) into record->buffer.memory. */
     weir_err (*acquire)(weiri_policy *policy, weiri_record *record);
-    /* Lock held. After acquire: what was claimed is there. Optional: NULL = nothing to do. */
+    /* Lock held. After acquire: the claimed memory is available. Optional: NULL = nothing to do. */
     void (*settle)(weiri_policy *policy, weiri_record *record);
-    /* No lock, one thread at a time. Gets `book` bytes (of weiri_place) for its own structure, or none. */
+    /* No lock, one thread at a time. Allocates `book` bytes (of weiri_place) for its own
+     * structure, or none. */
     weir_err (*grow)(weiri_policy *policy, uint64_t book);
-    /* Lock held. After grow, where that succeeded. Both NULL where place() never asks. */
+    /* Lock held. After a successful grow. Both NULL if place() never requires it. */
     void (*grown)(weiri_policy *policy);
-    /* Lock held. Whether a buffer given back is kept. Optional: NULL = where it fits cache_limit. */
+    /* Lock held. Whether a freed buffer is kept. Optional: NULL = if it fits within cache_limit. */
     bool (*admits)(const weiri_policy *policy, const weiri_sums *sums);
-    /* Lock held. Takes a buffer back; returns how many bytes are idle now that were live. */
+    /* Lock held. Caches a freed buffer; returns how many bytes are now idle instead of live. */
     uint64_t (*put)(weiri_policy *policy, weiri_record *record);
-    /* Lock held, pure. How many idle bytes have to go. Optional: NULL = what is above cache_limit (M1). */
+    /* Lock held, pure. How many idle bytes must be freed. Optional: NULL = those above
+     * cache_limit (M1). */
     uint64_t (*excess)(const weiri_policy *policy, weiri_moment moment, const weiri_sums *sums);
-    /* Lock held. Moves idle onto the list, first what should go first, until `bytes` more are on it or
+    /* Lock held. Moves idle memory to the list in eviction order until `bytes` more are on it or
      * nothing is idle. Adds to list->bytes and count. */
     void (*drop)(weiri_policy *policy, uint64_t bytes, weiri_leaving *list);
     /* No lock; may block. Optional: NULL = heap->free of each record. */
     void (*release)(weiri_policy *policy, weiri_leaving *list);
-    /* Lock held. After release: returns how many bytes did not leave after all and are idle again.
-     * Optional: NULL = 0. Records on the list are put back by the core. */
+    /* Lock held. After release: returns how many bytes could not be freed and are idle again.
+     * Optional: NULL = 0. The core frees the records on the list. */
     uint64_t (*left)(weiri_policy *policy, weiri_leaving *list);
-    /* Lock held. Walks its structure; sums and numbers it finds. WEIR_E_INTERNAL names what is broken.
-     * For live it may say UINT64_MAX: charges of live records are to be summed. */
+    /* Lock held. Verifies its structure and returns the sums it finds. WEIR_E_INTERNAL names
+     * what is broken. For live it may return UINT64_MAX: the charges of records in use are
+     * summed instead. */
     weir_err (*check)(weiri_policy *policy, uint64_t *ret_live, uint64_t *ret_idle);
-    /* No lock, pure. The largest charge of an idle buffer that a request charged so much may be served
-     * by; for models of reuse (trace/distance.h). Optional: NULL = idle bytes have no shape, any will do. */
+    /* No lock, pure. The largest charge of a cached buffer that may serve a request with this
+     * charge; for models of reuse (trace/distance.h). Optional: NULL = cached bytes are not
+     * divided into buffers; any size. */
     uint64_t (*serves)(const weiri_policy *policy, uint64_t charged);
-    uint64_t own_limit; /* cache_limit where WEIR_LIMIT_OWN is asked for; 0 = none */
+    uint64_t own_limit; /* cache_limit for WEIR_LIMIT_OWN; 0 = none */
 } weiri_policy_ops;
 
 #define X(name) extern const weiri_policy_ops weiri_policy_##name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * records.c: slabs of records. A record is got from a slab that is in use already, so that others can
- * empty and be given back. Heap calls are the core's.
+ * records.c: slabs of records. A record is allocated from a slab that is partly used, so that
+ * others can become empty and be freed. The core makes the heap calls.
  */
 #include "cache/records.h"
 
@@ -13,7 +13,7 @@ void weiri_records_init(weiri_records *records, weir_cache *cache)
     records->cache = cache;
 }
 
-/* Which list a slab with a free record is in. */
+/* The list that contains a slab with a free record. */
 static weiri_slab **list_of(weiri_records *records, const weiri_slab *slab)
 {
     return slab->used == 0 && !slab->built_in ? &records->empty : &records->with_free;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Slabs of records: got from those in use, so that others empty and can be given back.
+ * Slabs of records: records are allocated from slabs in use, so that others become empty and can be
+ * freed.
  */
 #include "cache/records.h"
 #include "testing.h"
@@ -26,11 +27,11 @@ static void a_slab_is_full_of_records(void **state)
     }
     assert_null(weiri_records_get(&records));
     for (size_t i = 0; i < PER_SLAB; i++) {
-        assert_true(got[i]->asked == i); /* none lies on another */
+        assert_true(got[i]->asked == i); /* none overlaps another */
         weiri_records_put(&records, got[i]);
     }
     assert_true(records.free_count == PER_SLAB && records.used_count == 0);
-    assert_null(weiri_records_trim(&records, 0)); /* built in: stays */
+    assert_null(weiri_records_trim(&records, 0)); /* built in: remains */
 }
 
 static void empty_slabs_go(void **state)
@@ -47,7 +48,7 @@ static void empty_slabs_go(void **state)
         assert_non_null(got[i]);
     }
     assert_null(weiri_records_trim(&records, 0));
-    /* One record left in the second slab keeps it; the third empties. */
+    /* One record left in the second slab keeps it; the third is empty. */
     weiri_record *kept = NULL;
     for (size_t i = 0; i < 3 * PER_SLAB; i++) {
         bool in_second = got[i]->slab == (weiri_slab *)(void *)blocks[1];
@@ -57,7 +58,7 @@ static void empty_slabs_go(void **state)
             weiri_records_put(&records, got[i]);
         }
     }
-    assert_null(weiri_records_trim(&records, 2 * PER_SLAB)); /* so many would not be left */
+    assert_null(weiri_records_trim(&records, 2 * PER_SLAB)); /* fewer would remain */
     assert_ptr_equal(weiri_records_trim(&records, PER_SLAB), blocks[2]);
     assert_null(weiri_records_trim(&records, 0));
     assert_true(records.free_count == 2 * PER_SLAB - 1);
@@ -66,7 +67,7 @@ static void empty_slabs_go(void **state)
     assert_true(records.free_count == PER_SLAB && records.slabs == records.last);
 }
 
-/* While few are in use they stay in few slabs. */
+/* While few records are in use they stay in few slabs. */
 static void records_stay_together(void **state)
 {
     (void)state;

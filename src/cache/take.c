@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * take.c: how buffers are lent and come back, and in which order things are reserved, done and counted.
- * The order is what the limit is made of (M2, M3):
+ * take.c: allocating and freeing buffers: the order of reservation, heap call and count, which
+ * makes the limit strict (M2, M3):
  *
- *   taking: 1. reserve under the lock (transit) 2. call the heap without it 3. count as live
- *           A failure withdraws the reservation.
- *   giving: 1. count as on its way (transit) under the lock 2. call the heap 3. count it as gone
+ *   allocating: 1. reserve under the lock (transit) 2. call the heap without it 3. count as live A
+ *           failure withdraws the reservation.
+ *   freeing: 1. count as transit under the lock 2. call the heap 3. subtract
  *
- * So at every instant held is at least what the heap has handed out. What idle memory is made of is the
- * policy's.
+ * So at every instant held is at least what was allocated from the heap. The structure of cached
+ * memory is the policy's.
  */
 #include "cache/cache.h"
 
@@ -48,7 +48,8 @@ uint64_t weiri_cache_excess(weir_cache *cache, weiri_moment moment, uint64_t ask
     return cache->idle > cache->cache_limit ? cache->idle - cache->cache_limit : 0; /* M1 */
 }
 
-/* The hot path: nothing has to go, by the common rule. Inlined, a fifth of a pair's time is saved. */
+/* The hot path: by the common rule, nothing has to be freed. Inlining saves a fifth of a pair's
+ * time. */
 static inline bool is_quiet(const weir_cache *cache)
 {
     return cache->idle <= cache->cache_limit && !cache->closing &&
@@ -92,7 +93,8 @@ void weiri_cache_leave(weir_cache *cache, weiri_leaving *list)
         weiri_records_put(&cache->records, record);
     }
     weiri_condition_wake(&cache->less);
-    /* One slab's worth of free records stays, or a buffer at a slab's edge would move it to and fro. */
+    /* One slab's worth of free records is kept; otherwise one buffer more or less could allocate
+     * and free a slab each time. */
     weiri_cache_trim(cache, WEIRI_SLAB_BYTES / sizeof(weiri_record));
 }
 
@@ -132,15 +134,16 @@ void weiri_cache_trim(weir_cache *cache, uint64_t spare)
 
 typedef enum verdict { GO, DROP, WAIT, REFUSE_BYTES, REFUSE_COUNT } verdict;
 
-/* What a take or a charge wants. */
+/* What an allocation or a charge needs. */
 typedef struct want {
     uint64_t bytes;   /* from the heap, or charged */
-    uint64_t records; /* besides, for a slab of records; 0 = not needed */
-    uint64_t buffers; /* 1 for a take */
-    uint64_t claimed; /* idle bytes that a place has claimed already */
+    uint64_t records; /* in addition, for a slab of records; 0 = not needed */
+    uint64_t buffers; /* 1 for an allocation */
+    uint64_t claimed; /* idle bytes already claimed by place() */
 } want;
 
-/* Whether it may go on, and if not, what is to be done first; *ret_drop: how many idle bytes must go. */
+/* Whether it may continue, and if not, what must be done first; *ret_drop: how many idle bytes
+ * must be freed. */
 static verdict judge(weir_cache *cache, const want *w, uint64_t *ret_drop)
 {
     uint64_t limit = cache->memory_limit;
@@ -152,9 +155,10 @@ static verdict judge(weir_cache *cache, const want *w, uint64_t *ret_drop)
     }
     uint64_t asked = w->bytes + w->records;
     *ret_drop = 1;
-    if (!weiri_cache_fits(stays, asked, limit)) { /* M2: refused before anything is dropped */
-        /* A record of an idle buffer will do where a slab of new ones does not fit: idle is never the
-         * cause of a refusal. Nor is what was idle and is leaving just now, in another thread. */
+    if (!weiri_cache_fits(stays, asked, limit)) { /* M2: refused before anything is freed */
+        /* If a new slab of records does not fit, the record of a cached buffer will do: cached
+         * memory is never the cause of a refusal. Neither is memory that another thread is
+         * freeing at this moment. */
         if (w->records > 0 && cache->policy->idle_buffers > 0 &&
             weiri_cache_fits(stays, w->bytes, limit)) {
             return DROP;
@@ -204,14 +208,14 @@ static uint64_t cancel(weir_cache *cache, weiri_record *record)
     return 0;
 }
 
-/* The heap has refused: everything idle goes, what the device still works on is waited for (M2). Lock
- * held, released between. */
+/* The heap refused: all cached memory is freed, and the device's pending work is waited for
+ * (M2). Lock held, released in between. */
 static void make_room(weir_cache *cache)
 {
     cache->heap_failures++;
     weiri_cache_drop(cache, UINT64_MAX, true);
     weiri_lock_give(&cache->lock);
-    (void)weiri_heap_synchronise(cache->heap); /* a failure shows itself in the second try */
+    (void)weiri_heap_synchronise(cache->heap); /* a failure shows in the second attempt */
     weiri_lock_take(&cache->lock);
 }
 
@@ -232,10 +236,10 @@ static weir_err add_slab(weir_cache *cache)
     return err;
 }
 
-/* The policy's own structure has to grow first. Lock held, released between. */
+/* The policy's own structure has to grow first. Lock held, released in between. */
 static weir_err grow(weir_cache *cache, uint64_t book)
 {
-    if (cache->growing) { /* by then there may be room */
+    if (cache->growing) { /* by then there may be space */
         weiri_condition_wait(&cache->less, &cache->lock);
         return WEIR_OK;
     }
@@ -257,15 +261,15 @@ static weir_err grow(weir_cache *cache, uint64_t book)
     return err;
 }
 
-/* M4. Where buffers are cut out of idle bytes each is one more; elsewhere judge() counts them. */
+/* M4. With carved buffers each one is one more; otherwise judge() counts them. */
 static inline bool is_full(const weir_cache *cache)
 {
     return cache->live_buffers + cache->pending_buffers >= cache->max_buffers &&
            cache->policy->ops->cuts;
 }
 
-/* What serves a request without the heap, as nearly all are: into *ret_place. False: not so; *ret_placed says
- * whether *ret_place is there all the same, for claim(). */
+/* Serves a request without the heap, as nearly all are, into *ret_place. False: not possible;
+ * then *ret_placed states whether *ret_place is valid all the same, for claim(). */
 static inline bool
 place_first(weir_cache *cache, size_t bytes, weiri_place *ret_place, bool *ret_placed)
 {
@@ -277,10 +281,10 @@ place_first(weir_cache *cache, size_t bytes, weiri_place *ret_place, bool *ret_p
     return ret_place->record != NULL && ret_place->from_heap == 0;
 }
 
-/* Room for a claim that stays: where buffers are cut out of idle bytes, those that are dropped may be the ones that
- * it was cut from, and the next place would need more than was judged (M2: refused before anything is dropped).
- * Its part of idle is live meanwhile. Lock held, released between. GO, or why it was given up after all, since
- * others had come before it. */
+/* Makes space while keeping the claim. With a policy that carves buffers from cached memory,
+ * eviction could free the very bytes claimed, and the next place() could need more than was
+ * checked (M2: refused before anything is freed). The claimed part counts as live meanwhile.
+ * Lock held, released in between. GO, or why it failed after all because others were faster. */
 static verdict hold(weir_cache *cache, weiri_place *place, verdict v, uint64_t to_drop)
 {
     want w = {.bytes = place->from_heap, .buffers = 1};
@@ -298,32 +302,33 @@ static verdict hold(weir_cache *cache, weiri_place *place, verdict v, uint64_t t
         v = judge(cache, &w, &to_drop);
     }
     if (v == GO) {
-        place->from_idle = 0; /* counted already */
+        place->from_idle = 0; /* already counted */
         return v;
     }
     uint64_t back = cancel(cache, place->record);
     cache->live -= back;
     cache->idle += back;
-    weiri_condition_wake(&cache->less); /* what it held may be all that another lacks */
+    weiri_condition_wake(&cache->less); /* what it held may be all that another request lacks */
     return v;
 }
 
-/* Without a record nothing is claimed, and what is dropped for records may be what would have served: then the
- * request may need all that it occupies at most. M2: refused before anything is dropped. */
+/* Without a record nothing is claimed, and freeing memory for records may free what would have
+ * served the request: then it may need all that it can occupy. M2: refused before anything is
+ * freed. */
 static bool fits_at_most(const weir_cache *cache, size_t bytes)
 {
     const weiri_policy *policy = cache->policy;
     if (!policy->ops->cuts) {
         return true;
     }
-    uint64_t most = policy->ops->size(policy, bytes); /* the policy's own book-keeping is in it */
+    uint64_t most = policy->ops->size(policy, bytes); /* includes the policy's own metadata */
     uint64_t slab = cache->records.free_count < policy->ops->records ? cache->slab_charged : 0;
     uint64_t stays = weiri_cache_held(cache) - cache->idle;
     return most <= UINT64_MAX - slab && weiri_cache_fits(stays, most + slab, cache->memory_limit);
 }
 
-/* Reserves what must come from the heap for a request, after place_first. Lock held, released between; after
- * each release all is judged anew. */
+/* Reserves what a request needs from the heap, after place_first. Lock held, released in
+ * between; after each release everything is checked again. */
 static weir_err
 claim(weir_cache *cache, size_t bytes, bool placed, weiri_place *ret_place, bool *ret_slab)
 {
@@ -358,7 +363,8 @@ claim(weir_cache *cache, size_t bytes, bool placed, weiri_place *ret_place, bool
             return WEIR_OK;
         }
         if (place.record != NULL) {
-            (void)cancel(cache, place.record); /* sums are as before the place: not yet applied */
+            /* the sums are those before the place: not yet applied */
+            (void)cancel(cache, place.record);
         }
         if (v == REFUSE_BYTES || v == REFUSE_COUNT) {
             return refuse(cache, v, place.from_heap);
@@ -390,10 +396,10 @@ static weir_err acquire(weir_cache *cache, weiri_record *record)
     return cache->heap->ops->alloc(cache->heap, record->asked, &record->buffer.memory);
 }
 
-/* Brings what was reserved. Lock held, released between. */
+/* Allocates what was reserved. Lock held, released in between. */
 static weir_err fetch(weir_cache *cache, const weiri_place *place)
 {
-    cache->transit += place->from_heap; /* M2: reserved before it is there */
+    cache->transit += place->from_heap; /* M2: reserved before it is allocated */
     cache->pending_buffers++;
     weiri_cache_peaks(cache);
     weiri_lock_give(&cache->lock);
@@ -441,7 +447,7 @@ weir_err weir_cache_take(weir_cache *cache, size_t bytes, weir_buffer **ret_buff
     if (err == WEIR_OK) {
         cache->idle -= place.from_idle;
         cache->live += place.from_idle;
-        if (place.from_heap == 0) { /* held is as before: only live may have a new peak (M4) */
+        if (place.from_heap == 0) { /* held is unchanged: only live can have a new peak (M4) */
             cache->live_peak = cache->live > cache->live_peak ? cache->live : cache->live_peak;
             cache->hits++;
         } else {
@@ -453,7 +459,7 @@ weir_err weir_cache_take(weir_cache *cache, size_t bytes, weir_buffer **ret_buff
             weiri_cache_trim(cache, 0); /* M3: as before the call */
         }
         if (cache->idle > cache->cache_limit && cache->policy->ops->excess == NULL) {
-            /* M1: lowered meanwhile, and a part of idle that was claimed has come back */
+            /* M1: the limit was lowered meanwhile, and claimed cached bytes were returned */
             weiri_cache_drop(cache, cache->idle - cache->cache_limit, true);
         }
         weiri_cache_unlock(cache);
@@ -498,7 +504,7 @@ static void give(weir_cache *cache, weiri_record *record)
     }
     cache->live_buffers--;
     bool kept = ops->cuts || cache->closing || charged <= cache->cache_limit;
-    if (ops->admits != NULL && !cache->closing) { /* closing: put, and dropped at once */
+    if (ops->admits != NULL && !cache->closing) { /* closing: put, and freed at once */
         weiri_sums sums = sums_of(cache, charged);
         kept = ops->admits(cache->policy, &sums);
     }
@@ -508,7 +514,7 @@ static void give(weir_cache *cache, weiri_record *record)
         cache->idle += moved;
         if (!is_quiet(cache)) {
             uint64_t excess = weiri_cache_excess(cache, WEIRI_AT_GIVE, charged);
-            if (excess > 0) { /* M1: before the lock is let go */
+            if (excess > 0) { /* M1: before the lock is released */
                 weiri_cache_drop(cache, excess, !cache->closing);
             }
         }
@@ -528,7 +534,7 @@ void weir_buffer_unref(weir_buffer *buffer)
         return;
     }
     weiri_record *record = (weiri_record *)(void *)buffer;
-    /* The sole owner need not ask: nobody else can add one. */
+    /* The only owner need not use an atomic operation: nobody else can add one. */
     if (atomic_load_explicit(&record->refs, memory_order_acquire) == 1 ||
         atomic_fetch_sub_explicit(&record->refs, 1, memory_order_acq_rel) == 1) {
         give(buffer->cache, record);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * watch.c: reports a cache's allocations and frees to what watches it.
+ * watch.c: reports a cache's allocations and frees to its watchers.
  */
 #include "cache/watch.h"
 

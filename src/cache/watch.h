@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * watch.h: what may watch a cache's allocations and frees: a trace that is being recorded, and the model
- * that chooses the limit where cache_limit is `auto`. Both are in src/trace, above this module, and are
- * called through a table of functions. A cache without either pays one test of `watched`.
+ * watch.h: watchers of a cache's allocations and frees: a trace that is recorded, and the model
+ * that chooses the limit if cache_limit is `auto`. Both are in src/trace, above this module, and
+ * are called through a table of functions. Without watchers the cost is one test of `watched`.
  */
 #ifndef WEIRI_WATCH_H
 #define WEIRI_WATCH_H
@@ -21,12 +21,13 @@ typedef enum weiri_mark {
 /* Its first field is its table. All under the cache's lock unless stated otherwise. */
 typedef struct weiri_watcher weiri_watcher;
 typedef struct weiri_watcher_ops {
-    /* A request that was served, after it is counted. May change cache_limit (auto). */
+    /* After a request was served and counted. May change cache_limit (auto). */
     void (*take)(weiri_watcher *watcher, weir_cache *cache, weiri_record *record, size_t asked);
-    /* A buffer that is freed, before anything else. */
+    /* Before a buffer is freed. */
     void (*give)(weiri_watcher *watcher, const weiri_record *record);
     void (*mark)(weiri_watcher *watcher, weiri_mark mark, uint64_t value); /* NULL = ignored */
-    weir_err (*stop)(weir_cache *cache); /* no lock; before the cache ends. NULL = nothing to do */
+    /* no lock; before the cache is freed. NULL = nothing to do */
+    weir_err (*stop)(weir_cache *cache);
 } weiri_watcher_ops;
 
 struct weiri_watcher {
@@ -43,15 +44,15 @@ weir_err weiri_watch_stop(weir_cache *cache);
 
 /* ---- the model of cache_limit: auto (src/trace/auto.c) -------------------------------------- */
 
-/* What the model takes, all told. Stated, whatever the cache does. */
+/* The model's total memory. Fixed, whatever the cache does. */
 #define WEIRI_TUNER_BYTES ((size_t)96 << 10)
 #define WEIRI_TUNER_RATE  0.99
-/* The limit until it has chosen. */
+/* The limit until the model has chosen one. */
 #define WEIRI_AUTO_START (UINT64_C(512) << 20)
 
 struct weiri_policy;
-/* In memory of WEIRI_TUNER_BYTES, which becomes the watcher. Like the policies of policies.def it is known
- * here by name only. */
+/* In memory of WEIRI_TUNER_BYTES, which becomes the watcher. As with the policies in
+ * policies.def only its name is known here. */
 weiri_watcher *weiri_tuner_init(void *memory, const struct weiri_policy *policy);
 
 #endif

@@ -2,9 +2,9 @@
  *
  * blocks.c: one call of a group. First how many frames each of its steps consumes and produces, by counts alone
  * (due.h); then the steps run, block by block. For a group of one block and one step this only calls the unit's run.
- * Otherwise each block's channels are copied into a scratch buffer, processed by all steps from buffer to buffer,
- * and the result is copied to its place in the edge. Blocks are compact and independent, so the bits are those of
- * the whole width (S1).
+ * Otherwise each block's channels are copied into a scratch buffer, or read where they are if the first unit can,
+ * processed by all steps from buffer to buffer, and the result is copied to its place in the edge. Blocks are
+ * independent, so the bits are those of the whole width (S1).
  */
 #include <string.h>
 
@@ -157,7 +157,11 @@ static bool is_told(const share *s)
            !s->run->told;
 }
 
-static void run_step(const weir_chain *chain, const share *s, weiri_block *block, weiri_work *work, unsigned char *scratch)
+static void run_step(const weir_chain *chain,
+                     const share *s,
+                     weiri_block *block,
+                     weiri_work *work,
+                     unsigned char *scratch)
 {
     if (s->consume == 0 && s->produce == 0 && !is_told(s)) {
         return;
@@ -180,7 +184,8 @@ static void one_block(void *user, int number, int thread)
     unsigned char *strips[2] = {scratch, scratch + at->chain->plan->strip1_at};
     const weiri_block *first = &at->shares[0].run->blocks[number];
     weiri_work work;
-    work.in[0] = at->call->in[0];
+    work.in[0] = at->call->in[0] + (size_t)first->first_channel * group->in.channel_bytes;
+    work.in_stride = group->in_stride;
     if (group->gathers) {
         gather(&group->in, first, at->call->in[0], strips[0], at->shares[0].consume);
         work.in[0] = strips[0];
@@ -191,8 +196,9 @@ static void one_block(void *user, int number, int thread)
         work.out = strip == WEIRI_STRIP_NONE ? at->call->out : strips[strip];
         run_step(at->chain, s, &s->run->blocks[number], &work, scratch);
         work.in[0] = work.out;
+        work.in_stride = 0;
     }
-    if (group->gathers && at->steps == group->length) {
+    if (group->blocks > 1 && at->steps == group->length) {
         scatter(&group->out, first, work.out, at->call->out, at->shares[at->steps - 1].produce);
     }
 }
@@ -252,8 +258,8 @@ static bool advance(const group_run *at)
         s->run->consumed += s->consume;
         s->run->produced += s->produce;
         ended = ended && (s->run->told || s->step->unit.record_frames == 0);
-        ended = ended && s->run->produced >=
-                             weiri_due_at(&s->step->unit.due, s->run->consumed, true);
+        ended =
+            ended && s->run->produced >= weiri_due_at(&s->step->unit.due, s->run->consumed, true);
     }
     return ended;
 }
@@ -265,10 +271,11 @@ static void run_alone(group_run *at)
     if (s->step->by_frame) {
         do_pieces(at, some_frames, s->step->blocks);
         gather_counts(at->chain, s->step);
-    } else if (at->group->gathers) {
+    } else if (at->group->blocks > 1) {
         do_pieces(at, one_block, at->group->blocks);
     } else {
         weiri_work work;
+        work.in_stride = 0;
         work.out = at->call->out;
         for (int k = 0; k < s->step->inputs; k++) {
             work.in[k] = at->call->in[k];
@@ -278,7 +285,8 @@ static void run_alone(group_run *at)
 }
 
 /* One step that is one for one, over all channels: nothing has to be counted or divided. */
-static void run_plain(weir_chain *chain, const weiri_group *group, weiri_group_run *run, weiri_call *call)
+static void
+run_plain(weir_chain *chain, const weiri_group *group, weiri_group_run *run, weiri_call *call)
 {
     const weiri_step *step = group->first;
     weiri_step_run *step_run = run_of(chain, step);
@@ -290,6 +298,7 @@ static void run_plain(weir_chain *chain, const weiri_group *group, weiri_group_r
         work.consumed = work.produced = step_run->consumed;
         work.consume = work.produce = frames;
         work.ended = false;
+        work.in_stride = 0;
         work.in[0] = call->in[0];
         for (int k = 1; k < step->inputs; k++) {
             work.in[k] = call->in[k];
@@ -302,15 +311,11 @@ static void run_plain(weir_chain *chain, const weiri_group *group, weiri_group_r
     }
 }
 
-void weiri_group_call(weir_chain *chain, int number, weiri_call *call)
+/* Any group. A function of its own: a plain one has no need of its stack frame. */
+static __attribute__((noinline)) void
+run_steps(weir_chain *chain, const weiri_group *group, weiri_group_run *run, weiri_call *call)
 {
-    const weiri_group *group = &chain->plan->groups[number];
-    weiri_group_run *run = &chain->running->groups[number];
-    if (group->plain) {
-        run_plain(chain, group, run, call);
-        return;
-    }
-    if (group->gathers && call->room > group->last->strip_frames) {
+    if (group->blocks > 1 && call->room > group->last->strip_frames) {
         call->room = group->last->strip_frames; /* it is made in a scratch buffer: rows may hold more */
     }
     group_run at;
@@ -336,6 +341,18 @@ void weiri_group_call(weir_chain *chain, int number, weiri_call *call)
         at.shares[0].consume = 0;
         at.shares[0].ended = false;
         run->more = due_of(&at.shares[0]) > 0;
+    }
+}
+
+void weiri_group_call(weir_chain *chain,
+                      const weiri_group *group,
+                      weiri_group_run *run,
+                      weiri_call *call)
+{
+    if (group->plain) {
+        run_plain(chain, group, run, call);
+    } else {
+        run_steps(chain, group, run, call);
     }
 }
 

@@ -46,6 +46,8 @@ void weiri_mode_leave(weiri_mode mode);
 
 typedef struct weiri_node {
     const weiri_unit_ops *ops;
+    const char *name; /* of the unit; of a part "bandpower.window", with the name of the user's unit first */
+    int first;        /* node of the first part of the user's unit; its own number for all others */
     void *settings, *spare_settings; /* spare: a live setting is tried there first */
     weir_value *marks; /* place of each setting in its file, one per row of ops->info.settings */
     weir_value mark;   /* place of the unit's name in its file */
@@ -123,7 +125,8 @@ typedef struct weiri_group {
     bool alone; /* no other group follows its (only) input */
     uint64_t block_channels; /* of all blocks but the last */
     int blocks;
-    bool gathers; /* its input is copied into a scratch buffer, block by block */
+    bool gathers; /* its input is copied into a scratch buffer, block by block; else read where it is */
+    size_t in_stride; /* values, where it is read there; 0 = frames are adjacent */
     size_t take;  /* most input frames of one call */
     weiri_layout in, out;
     /* The edge after it. */
@@ -293,7 +296,8 @@ bool weiri_step_in_place(const weiri_step *step);
  * should stay in L2. */
 #define WEIRI_STRIP_BYTES ((uint64_t)64 << 10)
 #define WEIRI_STRIP_SLACK 0.75 /* a third more than WEIRI_STRIP_BYTES is fine */
-/* Least frames of an automatic tile length: shorter tiles spend their time on loading and storing state. */
+/* Least frames of an automatic tile length: shorter tiles spend their time on loading and storing state. Rows of
+ * which these do not fit in half of L2 have half as many (messages of 300 x 4096 f32: 779 us, 653 so). */
 #define WEIRI_TILE_LEAST 64
 
 /* Of the second cache level, or what is assumed. */
@@ -326,7 +330,10 @@ typedef struct weiri_call {
     size_t room; /* frames */
     size_t consumed, produced; /* results */
 } weiri_call;
-void weiri_group_call(weir_chain *chain, int group, weiri_call *call);
+void weiri_group_call(weir_chain *chain,
+                      const weiri_group *group,
+                      weiri_group_run *run,
+                      weiri_call *call);
 /* A step's place and states as before the first frame of a segment; `hold`: states stay. */
 void weiri_step_reset(weir_chain *chain, int step, bool hold);
 #define WEIRI_GROUP_STEPS 32 /* of a group at most */
@@ -366,8 +373,11 @@ weir_err weiri_chain_end_segment(weir_chain *chain, weiri_delivery *delivery);
 void weiri_chain_feed(weir_chain *chain, const weir_message *message);
 /* Runs groups until nothing can run, or the caller's rows are full. */
 weir_err weiri_chain_drain(weir_chain *chain, weiri_delivery *delivery);
-weir_message weiri_chain_block(
-    const weir_chain *chain, int group, const void *data, size_t frames, uint64_t index);
+weir_message weiri_chain_block(const weir_chain *chain,
+                               const weiri_group *group,
+                               const void *data,
+                               size_t frames,
+                               uint64_t index);
 /* Calls the program's event function. */
 void weiri_chain_tell(weir_chain *chain, weir_event event);
 /* Drops all frames, and resets places and states. */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "chain/checkpoint.h"
+#include "no_sink.h"
 
 enum { CHANNELS = 5, FRAMES = 3000, SEGMENT = 1100 };
 
@@ -102,28 +103,6 @@ typedef struct memory_sink {
     bool finished;
 } memory_sink;
 
-static weir_err sink_plan(weir_sink *sink, const weir_spec *spec, uint64_t *ret_bytes)
-{
-    (void)sink;
-    (void)spec;
-    *ret_bytes = 0;
-    return WEIR_OK;
-}
-
-static weir_err sink_start(weir_sink *sink,
-                           const weir_spec *spec,
-                           const weir_source_info *source,
-                           const char *chain,
-                           void *memory)
-{
-    (void)sink;
-    (void)spec;
-    (void)source;
-    (void)chain;
-    (void)memory;
-    return WEIR_OK;
-}
-
 static weir_err sink_write(weir_sink *sink, const weir_message *block)
 {
     memory_sink *m = (memory_sink *)sink;
@@ -132,21 +111,10 @@ static weir_err sink_write(weir_sink *sink, const weir_message *block)
     return WEIR_OK;
 }
 
-static weir_err sink_flush(weir_sink *sink)
-{
-    (void)sink;
-    return WEIR_OK;
-}
-
 static weir_err sink_finish(weir_sink *sink)
 {
     ((memory_sink *)sink)->finished = true;
     return WEIR_OK;
-}
-
-static void sink_close(weir_sink *sink)
-{
-    (void)sink;
 }
 
 static weir_err sink_position(weir_sink *sink, weir_checkpoint *checkpoint, bool last)
@@ -164,14 +132,14 @@ static weir_err sink_resume(weir_sink *sink, weir_checkpoint *checkpoint)
 
 static weir_sink_ops sink_ops = {.ops_size = sizeof(weir_sink_ops),
                                  .name = "memory",
-                                 .plan = sink_plan,
-                                 .start = sink_start,
+                                 .plan = no_sink_plan,
+                                 .start = no_sink_start,
                                  .write = sink_write,
-                                 .flush = sink_flush,
+                                 .flush = no_sink_do,
                                  .finish = sink_finish,
-                                 .close = sink_close,
+                                 .close = no_sink_close,
                                  .position = sink_position,
-                                 .commit = sink_flush,
+                                 .commit = no_sink_do,
                                  .resume = sink_resume};
 
 /* ---- runs ------------------------------------------------------------------------------------------ */

@@ -178,30 +178,31 @@ static int place_below(const weiri_plan *plan, int group, int place)
 
 /* ---- running one --------------------------------------------------------------------------------- */
 
-weir_message weiri_chain_block(
-    const weir_chain *chain, int group, const void *data, size_t frames, uint64_t index)
+weir_message weiri_chain_block(const weir_chain *chain,
+                               const weiri_group *group,
+                               const void *data,
+                               size_t frames,
+                               uint64_t index)
 {
-    const weiri_group *of = &chain->plan->groups[group];
     return (weir_message){
-        .spec = &of->last->out,
+        .spec = &group->last->out,
         .data = data,
         .frames = frames,
         .segment = chain->running->segment,
         .segment_start_ns = chain->running->segment_start_ns,
         .first_index = (int64_t)index,
-        .output = of->output,
+        .output = group->output,
     };
 }
 
 /* Offers the last frames of an edge to the sink; what it refuses is offered again by the next call. */
-static weir_err deliver(weir_chain *chain, int number, weiri_delivery *delivery)
+static weir_err
+deliver(weir_chain *chain, const weiri_group *group, weiri_group_run *run, weiri_delivery *delivery)
 {
-    weiri_group_run *run = &chain->running->groups[number];
     size_t frames = run->undelivered, before = run->edge.frames - frames;
-    weir_message block = weiri_chain_block(
-        chain, number,
-        run->edge.data + before * chain->plan->groups[number].last->frame_bytes, frames,
-        run->edge.first + before);
+    weir_message block =
+        weiri_chain_block(chain, group, run->edge.data + before * group->last->frame_bytes, frames,
+                          run->edge.first + before);
     weir_err err = delivery->sink == NULL ? WEIR_OK : delivery->sink(delivery->user, &block);
     if (err == WEIR_OK) {
         run->undelivered = 0;
@@ -227,8 +228,8 @@ static void into_rows(weir_chain *chain, int number, weiri_delivery *delivery, s
 {
     const weiri_group_run *run = &chain->running->groups[number];
     if (produced > 0 && delivery->got == 0) {
-        delivery->first =
-            weiri_chain_block(chain, number, delivery->rows, 0, run->edge.first);
+        delivery->first = weiri_chain_block(chain, &chain->plan->groups[number], delivery->rows, 0,
+                                            run->edge.first);
     }
     delivery->got += produced;
     delivery->first.frames = delivery->got;
@@ -252,8 +253,7 @@ static unsigned char *place_behind(weir_chain *chain, int number, const weiri_ca
     return edge->base + edge->frames * bytes;
 }
 
-static weir_err
-run_group(weir_chain *chain, int number, ready *r, weiri_delivery *delivery)
+static weir_err run_group(weir_chain *chain, int number, ready *r, weiri_delivery *delivery)
 {
     const weiri_group *group = &chain->plan->groups[number];
     weiri_group_run *run = &chain->running->groups[number];
@@ -268,7 +268,7 @@ run_group(weir_chain *chain, int number, ready *r, weiri_delivery *delivery)
     bool pulled = delivery->rows != NULL && group->output >= 0;
     call.out = pulled ? delivery->rows + delivery->got * group->last->frame_bytes
                       : place_behind(chain, number, &call);
-    weiri_group_call(chain, number, &call);
+    weiri_group_call(chain, group, run, &call);
     r->have -= call.consumed;
     for (int k = 0; k < group->inputs; k++) {
         take(chain, group, run, k, edge_before(chain, group, k), call.consumed);
@@ -282,7 +282,7 @@ run_group(weir_chain *chain, int number, ready *r, weiri_delivery *delivery)
     run->edge.frames += call.produced;
     if (group->output >= 0 && call.produced > 0) {
         run->undelivered = call.produced;
-        err = err == WEIR_OK ? deliver(chain, number, delivery) : err;
+        err = err == WEIR_OK ? deliver(chain, group, run, delivery) : err;
     }
     if (run->undelivered == 0) {
         let_go(chain, number);
@@ -295,13 +295,14 @@ static weir_err deliver_refused(weir_chain *chain, weiri_delivery *delivery)
 {
     for (int i = 0; i < chain->plan->group_count; i++) {
         weiri_group_run *run = &chain->running->groups[i];
-        weir_err err =
-            chain->plan->groups[i].finds ? weiri_chain_records_deliver(chain, i, delivery) : WEIR_OK;
+        weir_err err = chain->plan->groups[i].finds
+                           ? weiri_chain_records_deliver(chain, i, delivery)
+                           : WEIR_OK;
         if (err != WEIR_OK) {
             return err;
         }
         if (run->undelivered > 0) {
-            err = deliver(chain, i, delivery);
+            err = deliver(chain, &chain->plan->groups[i], run, delivery);
             if (err != WEIR_OK) {
                 return err;
             }

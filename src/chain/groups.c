@@ -20,8 +20,7 @@
 /* A step outputs whole scratch buffers, so it must not output more frames than it consumes. */
 static bool may_be_fused(const weiri_step *step)
 {
-    return step->has_blocks && step->unit.due.grain == 1 &&
-           step->unit.due.q <= step->unit.due.p;
+    return step->has_blocks && step->unit.due.grain == 1 && step->unit.due.q <= step->unit.due.p;
 }
 
 /* Whether a step joins the group of the one before it: nothing else needs what that one outputs. */
@@ -172,15 +171,27 @@ static uint64_t choose_width(const weiri_plan *plan, const weiri_group *group)
     return width < channels ? width : channels;
 }
 
+static bool stays_in_l2(const weiri_group *group)
+{
+    double tile = (double)group->take * (double)weir_spec_frame_bytes(group->first->in);
+    return tile <= (double)weiri_l2_bytes() / 2;
+}
+
 /* A unit alone has nothing to pass on in L1: where its tile fits in L2, copies into scratch buffers and back are
  * all that blocks would add. A filter of 1024 channels f32 60 -> 49 us a 76,800 samples, of 256 f64 73 -> 53.
  * Beyond L2 its walk down the columns would wait for each line (1024 f64: 80, and out of memory 170 with blocks,
  * 280 without). */
 static bool goes_alone(const weiri_plan *plan, const weiri_group *group)
 {
-    double tile = (double)group->take * (double)weir_spec_frame_bytes(group->first->in);
-    return group->first == group->last && plan->threads == 1 &&
-           tile <= (double)weiri_l2_bytes() / 2;
+    return group->first == group->last && plan->threads == 1 && stays_in_l2(group);
+}
+
+/* Whether the channels of a block are read where they are in the rows. Beyond L2 the copy is better: its lines are
+ * read in order, and each once. */
+static bool reads_in_rows(const weiri_group *group)
+{
+    const weiri_unit_ops *ops = group->first->ops;
+    return (ops->strided || ops->compute != NULL) && group->in.outer == 1 && stays_in_l2(group);
 }
 
 /* A stateless step that couples channels: its frames, not its channels, are divided among the threads. */
@@ -188,17 +199,16 @@ static bool divides_by_frame(const weiri_plan *plan, const weiri_group *group)
 {
     const uint32_t memory = WEIR_UNIT_STATEFUL | WEIR_UNIT_CHANGES_RATE;
     return plan->threads > 1 && group->first == group->last && !group->first->has_blocks &&
-           !group->finds &&
-           (group->first->ops->info.flags & memory) == 0;
+           !group->finds && (group->first->ops->info.flags & memory) == 0;
 }
 
 /* Which scratch buffer each step writes to: where its input is if it may, else the other one; the first gets
- * the gathered input. Only the last step of a group that gathers nothing writes to the edge. */
+ * the gathered input. Only the last step of a group of one block writes to the edge. */
 static void choose_strips(weiri_group *group)
 {
     int here = group->gathers ? 0 : WEIRI_STRIP_NONE; /* the input must not be written to */
     for (weiri_step *step = group->first; step != NULL; step = step->next) {
-        if (step == group->last && !group->gathers) {
+        if (step == group->last && group->blocks == 1) {
             step->strip = WEIRI_STRIP_NONE;
         } else if (here == WEIRI_STRIP_NONE || !weiri_step_in_place(step)) {
             step->strip = here == 0 ? 1 : 0;
@@ -248,12 +258,14 @@ static weir_err divide(weir_chain *chain, weiri_plan *plan, weiri_group *group)
     if (group->first->has_blocks && !goes_alone(plan, group)) {
         group->block_channels = choose_width(plan, group);
     }
-    group->blocks = channels == 0 ? 1
-                                  : (int)((channels + group->block_channels - 1) /
-                                          group->block_channels);
-    group->gathers = group->blocks > 1;
+    group->blocks =
+        channels == 0 ? 1 : (int)((channels + group->block_channels - 1) / group->block_channels);
     group->in = layout_of(group->first->in);
     group->out = layout_of(&group->last->out);
+    group->gathers = group->blocks > 1 && !reads_in_rows(group);
+    if (group->blocks > 1 && !group->gathers) {
+        group->in_stride = (size_t)weir_spec_columns(group->first->in);
+    }
     choose_strips(group);
     uint64_t frames = group->take, width = group->block_channels;
     weir_err err = WEIR_OK;
@@ -270,7 +282,7 @@ static weir_err divide(weir_chain *chain, weiri_plan *plan, weiri_group *group)
             err = shape_block(chain, step, 1, last, channels - last);
         }
     }
-    group->plain = group->same && group->length == 1 && !group->gathers &&
+    group->plain = group->same && group->length == 1 && group->blocks == 1 &&
                    !group->first->by_frame && !group->finds;
     return err;
 }

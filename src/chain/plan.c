@@ -78,6 +78,10 @@ static uint64_t choose_tile(const weir_chain *chain, const weiri_plan *plan)
         return chain->options.tile_frames;
     }
     double frame_bytes = (double)weir_spec_frame_bytes(&plan->input);
+    uint64_t least = WEIRI_TILE_LEAST;
+    if ((double)least * frame_bytes > (double)weiri_l2_bytes() / 2) {
+        least /= 2;
+    }
     for (int i = 0; i < plan->group_count; i++) {
         const weiri_group *group = &plan->groups[i];
         if (!group->in_place) {
@@ -90,11 +94,11 @@ static uint64_t choose_tile(const weir_chain *chain, const weiri_plan *plan)
      * channels in tiles of 496 frames, 11 blocks of copies, 80 us a message; 1024 channels and L1, 68 (Xeon, L2
      * of 2 MiB). Threads have blocks anyway. */
     double strip = (double)WEIRI_STRIP_BYTES / WEIRI_STRIP_SLACK / widest_row(plan);
-    if (plan->threads == 1 && strip > WEIRI_TILE_LEAST && frames > strip) {
+    if (plan->threads == 1 && strip > (double)least && frames > strip) {
         frames = strip;
     }
-    if (!(frames > WEIRI_TILE_LEAST)) {
-        return WEIRI_TILE_LEAST;
+    if (!(frames > (double)least)) {
+        return least;
     }
     return frames > TILE_MOST ? TILE_MOST : (uint64_t)frames / 16 * 16;
 }

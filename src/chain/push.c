@@ -27,7 +27,8 @@ weir_err weiri_chain_enter(weir_chain *chain, const char *call, bool with_source
                           with_source ? "pushes, not for a source" : "a source, not for pushes");
     }
     if (chain->running->start_failed) {
-        return weiri_fail(WEIR_E_USAGE, "%s: a file of the chain could not be started; plan it anew", call);
+        return weiri_fail(WEIR_E_USAGE,
+                          "%s: a file of the chain could not be started; plan it anew", call);
     }
     return chain->running->buffer == NULL ? weiri_chain_start(chain) : WEIR_OK;
 }
@@ -241,7 +242,8 @@ say_what_came(const weir_chain *chain, weiri_delivery *delivery, weir_message *r
 {
     if (delivery->got == 0) {
         int group = chain->plan->steps[chain->plan->exits[0].step].group;
-        delivery->first = weiri_chain_block(chain, group, delivery->rows, 0, 0);
+        delivery->first =
+            weiri_chain_block(chain, &chain->plan->groups[group], delivery->rows, 0, 0);
     }
     *ret_block = delivery->first;
 }
@@ -420,7 +422,7 @@ weir_chain_node_report(const weir_chain *chain, size_t number, weir_unit_report 
         return weiri_fail(WEIR_E_USAGE, "weir_chain_node_report: the chain has no node %zu",
                           number);
     }
-    weir_unit_report report = {.name = node->ops->info.name};
+    weir_unit_report report = {.name = node->name};
     if (chain->running != NULL && chain->running->buffer != NULL) {
         int at = chain->plan->node_steps[node->number];
         const weiri_step *step = &chain->plan->steps[at];

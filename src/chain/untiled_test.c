@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "testing.h"
+#include "caches.h"
 
 enum { CHANNELS = 64, FRAMES = 512, BYTES = CHANNELS * FRAMES * 4 };
 
@@ -33,26 +33,10 @@ static void plan(weir_chain *chain)
     assert_ok(weir_chain_plan(chain, &spec, &planned));
 }
 
-static weir_cache *new_cache(uint64_t memory_limit)
-{
-    weir_cache_options options = weir_cache_options_default();
-    options.memory_limit = memory_limit;
-    weir_cache *cache = NULL;
-    assert_ok(weir_cache_create(&options, &cache));
-    return cache;
-}
-
-static weir_cache_stats stats_of(weir_cache *cache)
-{
-    weir_cache_stats stats = {.stats_size = sizeof stats};
-    weir_cache_stats_read(cache, &stats);
-    return stats;
-}
-
 /* Buffers in use at once, and buffers in all, for one message. */
 static void check(weir_chain *chain, uint64_t most, uint64_t all)
 {
-    weir_cache *cache = new_cache(WEIR_NO_LIMIT);
+    weir_cache *cache = new_cache(NULL, WEIR_NO_LIMIT, WEIR_NO_LIMIT);
     assert_ok(weir_chain_untiled(chain, cache, 0, FRAMES));
     weir_cache_stats stats = stats_of(cache);
     assert_int_equal(stats.live_peak_bytes, most * BYTES);
@@ -89,7 +73,7 @@ static void frames_are_those_that_are_due(void **state)
     weir_chain *chain = new_chain();
     add(chain, WEIR_CHAIN_INPUT, "binned_aggregate"); /* of 256 frames */
     plan(chain);
-    weir_cache *cache = new_cache(WEIR_NO_LIMIT);
+    weir_cache *cache = new_cache(NULL, WEIR_NO_LIMIT, WEIR_NO_LIMIT);
     assert_ok(weir_chain_untiled(chain, cache, 0, 255));
     assert_int_equal(stats_of(cache).misses, 0);
     assert_ok(weir_chain_untiled(chain, cache, 255, 0));
@@ -106,7 +90,7 @@ static void what_is_refused_leaves_nothing_in_use(void **state)
 {
     (void)state;
     weir_chain *chain = new_chain();
-    weir_cache *cache = new_cache(2 * BYTES);
+    weir_cache *cache = new_cache(NULL, WEIR_NO_LIMIT, 2 * BYTES);
     int node = add(chain, WEIR_CHAIN_INPUT, "abs");
     add(chain, node, "abs");
     assert_int_equal(weir_chain_untiled(chain, cache, 0, FRAMES), WEIR_E_USAGE); /* no plan */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * config.c: a chain from a tree of values: which keys there are and what they set. The list of units below
- * `chain:` is read by units.c.
+ * config.c: a chain from a tree of values: the keys and what they set. units.c reads the list of
+ * units below `chain:`.
  */
 #include <weir/config.h>
 
@@ -33,7 +33,7 @@ static weir_err fail_key(const char *file, const weir_value *value)
 
 /* ---- top-level keys ------------------------------------------------------------------------- */
 
-/* null leaves a limit to environment and default (M8); none states that there is none. */
+/* null leaves a limit to environment and default (M8); none means that there is no limit. */
 static weir_err read_limit(const char *file, const weir_value *value, uint64_t *limit)
 {
     if (value->type == WEIR_VALUE_NULL)
@@ -43,7 +43,7 @@ static weir_err read_limit(const char *file, const weir_value *value, uint64_t *
                           file, value->line, value->column, value->key);
     if (value->type == WEIR_VALUE_NUMBER && value->number >= 0 && value->number <= 0x1p53 &&
         value->number == floor(value->number))
-        *limit = (uint64_t)value->number; /* however it is written: 0x4000000, 1e6 */
+        *limit = (uint64_t)value->number; /* in any notation: 0x4000000, 1e6 */
     else if (weir_limit_parse(value->text, strcmp(value->key, "cache_limit") == 0, limit) !=
              WEIR_OK)
         return fail_key(file, value);
@@ -108,7 +108,7 @@ static weir_err unknown_key(const char *file, const weir_value *value)
                       nearest != NULL ? "?" : "");
 }
 
-/* Reads all keys into options and says where the chain is. */
+/* Reads all keys into options and returns where the chain is. */
 static weir_err read_top(const char *file,
                          const weir_value *root,
                          weir_chain_options *options,
@@ -157,7 +157,7 @@ static weir_err read_top(const char *file,
     return WEIR_OK;
 }
 
-/* M8: what a flag states goes before the file. */
+/* M8: a flag takes precedence over the file. */
 static void lay_over(const weir_chain_options *flags, weir_chain_options *options)
 {
     const weir_chain_options unset = weir_chain_options_default();
@@ -228,7 +228,7 @@ weir_err weir_config_parse(const char *text,
     return WEIR_OK;
 }
 
-/* Reads until the end, one byte more than is allowed at most. */
+/* Reads to the end, at most one byte more than is allowed. */
 static weir_err read_all(int file, const char *path, char *text, size_t *ret_length)
 {
     size_t length = 0;
@@ -252,11 +252,11 @@ weir_err weir_config_load(const char *path, const weir_chain_options *flags, wei
         return weiri_null(__func__);
     bool from_stdin = strcmp(path, "-") == 0;
     int file = from_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0 && errno == EINTR) /* a fifo that nobody writes to */
+    if (file < 0 && errno == EINTR) /* a fifo without a writer */
         return weiri_fail(WEIR_E_INTERRUPTED, "%s: interrupted while opening it", path);
     if (file < 0)
         return weiri_fail(WEIR_E_IO, "%s: %s", path, strerror(errno));
-    char *text = malloc(WEIRI_CONFIG_BYTES + 1); /* touched as far as the file goes */
+    char *text = malloc(WEIRI_CONFIG_BYTES + 1); /* written only as far as the file is long */
     size_t length = 0;
     weir_err err = text != NULL ? read_all(file, path, text, &length)
                                 : weiri_fail(WEIR_E_NOMEM, "%s: no memory left to read it", path);

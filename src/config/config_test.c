@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * config_test.c: chains from files: what is taken, what goes before what (M8), and every mistake as one
- * line with file, line, column, what was found and what is allowed.
+ * config_test.c: chains from files: what is accepted, what takes precedence (M8), and every mistake
+ * as one line with file, line, column, what was found and what is allowed.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -121,11 +121,12 @@ static void a_unit_after_a_split_joins_its_branches(void **state)
     check_outputs("- split: {raw: [], slow: [ewma: {}]}\n- difference: {inputs: [raw, slow]}\n", 2,
                   "difference");
     check_outputs("- split: {raw: [], slow: [ewma: {}]}\n- difference\n- log\n- abs\n", 4, "abs");
-    /* what is not joined stays an output, in the file's order; the last unit names the joined one */
+    /* a branch that is not joined stays an output, in the file's order; the last unit names the
+     * joined one */
     check_outputs("- split: {raw: [], x: [abs], y: [log], z: [log: {base: 2}]}\n"
                   "- add: {inputs: [z, raw]}\n- abs\n",
                   5, "x y abs");
-    /* splits in branches and one after the other */
+    /* splits in branches, and one after the other */
     check_outputs("- split:\n"
                   "    a:\n"
                   "      - split: {p: [abs], q: [log], r: [log]}\n"
@@ -139,7 +140,7 @@ static void a_unit_after_a_split_joins_its_branches(void **state)
     check_outputs("- split: {a: [], b: [abs]}\n- add\n- split: {c: [abs], d: []}\n", 3, "c d");
 }
 
-/* Which input is which, by values. */
+/* Identifies each input by its values. */
 static weir_err keep(void *user, const weir_message *block)
 {
     *(float *)user = *(const float *)block->data;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * scalar.c: what a plain scalar means in YAML 1.2's core schema. There are no surprises of YAML 1.1:
- * 012 is twelve, yes and on are text, 1:30 is text. Quoted scalars never come here.
+ * scalar.c: the type of a plain scalar in YAML 1.2's core schema. Unlike in YAML 1.1, 012 is
+ * twelve, yes and on are text, 1:30 is text. Quoted scalars are always text and not passed to it.
  */
 #include "config/tree.h"
 
@@ -41,7 +41,7 @@ static bool is_decimal(const char *text)
     return *at == '\0';
 }
 
-/* 0x1F and 0o17; false where it is neither. */
+/* 0x1F and 0o17; false if it is neither. */
 static bool read_based(const char *text, double *ret_number)
 {
     double base, number = 0;
@@ -79,7 +79,7 @@ static double read_decimal(const char *text)
     if (*text == '-' || *text == '+')
         text++;
     if (!weiri_number_read(text, &end, &number))
-        number = INFINITY; /* a decimal that is no finite double: too large */
+        number = INFINITY; /* a decimal number that is no finite double: too large */
     return minus ? -number : number;
 }
 

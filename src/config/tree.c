@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * tree.c: libfyaml's events made into a tree of weir_value. The tree lies in malloc, is bounded by
- * the text's size, and goes before the caller returns: it is no part of a run. The event parser is
- * used, not the document builder: its depth is ours to bound (3000 open brackets end at the 33rd),
- * repeated keys are ours to report, and nothing of it recurses.
+ * tree.c: builds a tree of weir_value from libfyaml's events. The tree is allocated with malloc,
+ * bounded by the text's size, and freed before the caller returns: it is not part of a run. The
+ * event parser is used, not the document builder: so depth can be bounded (3000 open brackets are
+ * refused at the 33rd), repeated keys can be reported, and nothing recurses.
  */
 #include "config/tree.h"
 
@@ -64,7 +64,7 @@ void weiri_tree_destroy(weiri_tree *tree)
 
 /* ---- the text before it is parsed ------------------------------------------------------------- */
 
-/* Length of the UTF-8 sequence at text, 0 where there is none. */
+/* Length of the UTF-8 sequence at text, 0 if there is none. */
 static size_t utf8_length(const unsigned char *text, size_t left)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -87,7 +87,8 @@ static size_t utf8_length(const unsigned char *text, size_t left)
     return length;
 }
 
-/* libfyaml takes some bytes that are no text for the end of the stream: they are looked for first. */
+/* libfyaml treats some bytes that are not text as the end of the stream: they are searched for
+ * first. */
 static weir_err check_bytes(const char *text, size_t length, const char *name)
 {
     const unsigned char *bytes = (const unsigned char *)text;
@@ -120,7 +121,7 @@ static weir_err check_bytes(const char *text, size_t length, const char *name)
 typedef struct level {
     weir_value_type type;
     size_t first;     /* of its items, on the stack of values */
-    bool has_key;     /* a map whose key was read and whose value is to come */
+    bool has_key;     /* a map whose key was read and whose value follows */
     weir_value value; /* the container itself: its key and place */
 } level;
 
@@ -129,11 +130,11 @@ typedef struct builder {
     const char *name;
     const char *text; /* the source */
     size_t length;
-    weir_value *values; /* items of containers that are still open, one behind the other */
+    weir_value *values; /* items of containers that are still open, one after the other */
     size_t count, room;
     level levels[WEIRI_CONFIG_DEPTH];
     size_t depth;
-    weir_value next; /* key and place of the value to come */
+    weir_value next; /* key and place of the next value */
     size_t documents;
 } builder;
 
@@ -159,8 +160,9 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Decodes a single-quoted scalar from its source, without the quotes; returns the length. Two quotes
- * are one; a line break with the blanks around it is a space, each further one a line break. */
+/* Decodes a single-quoted scalar from its source, without the quotes; returns the length. Two
+ * quotes are one; a line break with the blanks around it is a space, each further one a line
+ * break. */
 static size_t decode_single(const char *from, size_t length, char *to)
 {
     size_t count = 0;
@@ -185,8 +187,9 @@ static size_t decode_single(const char *from, size_t length, char *to)
     return count;
 }
 
-/* libfyaml 0.7.12 gives wrong characters for single-quoted scalars with several '' in them, and loses
- * memory over it (found by fuzzing): those are decoded here, from the source between their marks. */
+/* libfyaml 0.7.12 returns wrong characters for single-quoted scalars with several '' in them,
+ * and leaks memory (found by fuzzing): they are decoded here, from the source between their
+ * marks. */
 static bool
 find_single(const builder *build, struct fy_token *token, const char **ret_from, size_t *ret_length)
 {
@@ -224,7 +227,7 @@ copy_token(const builder *build, struct fy_token *token, const char **ret_text, 
     return WEIR_OK;
 }
 
-/* Puts a finished value where it belongs: into the open container, or at the root. */
+/* Stores a finished value: in the open container, or as the root. */
 static weir_err put(builder *build, weir_value value)
 {
     if (build->depth == 0) {
@@ -244,8 +247,8 @@ static weir_err put(builder *build, weir_value value)
     return WEIR_OK;
 }
 
-/* Takes key and place for a value that starts here. In a map a scalar without a key before it is a
- * key: true. */
+/* Takes key and place for a value that starts here. In a map, a scalar without a key before it
+ * is a key: true. */
 static bool begin(const builder *build, struct fy_event *event, weir_value *ret_value)
 {
     const level *top = build->depth > 0 ? &build->levels[build->depth - 1] : NULL;
@@ -311,8 +314,8 @@ static int compare_keys(const void *a, const void *b)
     return order != 0 ? order : (*left > *right) - (*left < *right);
 }
 
-/* The first key, in the file's order, that was there before. By sorting: a file of a megabyte may
- * hold 200,000 keys. */
+/* The first key, in the file's order, that is a repetition. By sorting: a file of a megabyte may
+ * have 200,000 keys. */
 static weir_err check_repeats(const builder *build, const weir_value *items, size_t count)
 {
     const weir_value *again = NULL, *before = NULL;
@@ -398,7 +401,7 @@ static weir_err take_event(builder *build, struct fy_event *event)
         return start_document(build, event);
     case FYET_ALIAS:
         place(event, &at);
-        at.column -= at.column > 1; /* the mark is behind the star */
+        at.column -= at.column > 1; /* the mark is after the star */
         return fail_at(build, &at, "found an alias (*); anchors and aliases are not allowed here");
     case FYET_SCALAR:
         err = refuse_decoration(build, event, event->scalar.anchor, event->scalar.tag);
@@ -413,7 +416,7 @@ static weir_err take_event(builder *build, struct fy_event *event)
         return err != WEIR_OK ? err : open_container(build, event, WEIR_VALUE_MAP);
     case FYET_SEQUENCE_END:
     case FYET_MAPPING_END:
-        if (build->depth == 0) /* cannot happen in a stream of events that is whole */
+        if (build->depth == 0) /* cannot happen in a complete stream of events */
             return weiri_fail(WEIR_E_CHAIN, "%s: not YAML 1.2", build->name);
         return close_container(build);
     default:
@@ -423,13 +426,13 @@ static weir_err take_event(builder *build, struct fy_event *event)
 
 /* ---- libfyaml ------------------------------------------------------------------------------------- */
 
-/* libfyaml writes to a file or to this; errors are collected, so this has nothing to say. */
+/* libfyaml writes to a file or to this; the errors are collected instead, so this does nothing. */
 static void say_nothing(struct fy_diag *diag, void *user, const char *text, size_t length)
 {
     (void)diag, (void)user, (void)text, (void)length;
 }
 
-/* The first error that libfyaml met, as one line. */
+/* The first error that libfyaml found, as one line. */
 static weir_err syntax_error(struct fy_diag *diag, const char *name)
 {
     void *at = NULL;
@@ -483,7 +486,8 @@ weir_err weiri_tree_parse(const char *text, size_t length, const char *name, wei
     weir_err err = check_bytes(text, length, name);
     if (err != WEIR_OK)
         return err;
-    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* a byte order mark says nothing */
+    /* a byte order mark has no meaning */
+    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
         text += 3;
         length -= 3;
     }

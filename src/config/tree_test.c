@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tree_test.c: YAML 1.2 as values: types of scalars, places, and every refusal as one line that says
- * where.
+ * tree_test.c: YAML 1.2 as values: types of scalars, places, and every error as one line with its
+ * place.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -98,7 +98,7 @@ static void values_carry_key_text_and_place(void **state)
     assert_int_equal(at(unit, 0)->type, WEIR_VALUE_NUMBER);
     assert_string_equal(at(unit, 0)->text, "2.50"); /* as written */
     assert_int_equal(at(unit, 0)->column, 11);
-    assert_int_equal(at(unit, 1)->type, WEIR_VALUE_TEXT); /* quoted stays text */
+    assert_int_equal(at(unit, 1)->type, WEIR_VALUE_TEXT); /* quoted scalars stay text */
     assert_string_equal(at(unit, 1)->text, "7");
     assert_string_equal(at(at(root, 1), 1)->text, "log");
     weiri_tree_destroy(tree);
@@ -222,7 +222,7 @@ static void depth_and_size_are_bounded(void **state)
     for (size_t i = 0; i + 2 <= size - 1; i += 2)
         memcpy(text + i, "- ", 2);
     check_refused(text, size - 1, "c.yaml:1:", "at most 32");
-    weiri_tree *tree = NULL; /* as wide as it can be */
+    weiri_tree *tree = NULL; /* as wide as allowed */
     memset(text, ',', size);
     text[0] = '[';
     for (size_t i = 1; i < size - 2; i += 2)

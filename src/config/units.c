@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * units.c: the list of units of a chain file: what an entry looks like, splits and the units that join their
- * branches. What a unit's settings mean is stated by its descriptor and read by the chain when the unit is
- * added; errors in them get file, line and column there.
+ * units.c: the list of units in a chain file: entries, splits, and the units that join their
+ * branches. The settings of a unit are described by its descriptor and read by the chain when the
+ * unit is added; errors in them get file, line and column there.
  */
 #include "config/units.h"
 
@@ -41,7 +41,7 @@ static weir_err check_split_name(const loader *load, const weir_value *branch)
 /* A branch of a split. */
 typedef struct branch {
     const weir_value *value; /* its name and list */
-    int node;                /* at its end; WEIR_CHAIN_INPUT where nothing is before it */
+    int node;                /* at its end; WEIR_CHAIN_INPUT if nothing is before it */
     bool used;               /* by the unit that joins; else it is an output */
 } branch;
 
@@ -89,7 +89,7 @@ static weir_err build_branch(loader *load, branch *of, const char *before)
     return err;
 }
 
-/* An entry as a unit: its name, where it stands, its settings. */
+/* An entry as a unit: its name, its place, its settings. */
 static weir_err read_entry(const loader *load,
                            const weir_value *entry,
                            weir_value *ret_mark,
@@ -195,7 +195,7 @@ static weir_err fail_no_join(const loader *load, const weir_value *at, const cha
         load->file, at->line, at->column, found, names);
 }
 
-/* Takes `inputs` out of the settings. */
+/* Removes `inputs` from the settings. */
 static weir_err read_join(const loader *load, const weir_value *entry, join *ret)
 {
     const weir_value *settings;
@@ -239,7 +239,7 @@ static weir_err find_branch(const loader *load, const join *of, const weir_value
         name->text != NULL ? "'" : "", names);
 }
 
-/* Which branches it joins: these are then no outputs. */
+/* The branches that it joins: these are then not outputs. */
 static weir_err find_inputs(const loader *load, join *of)
 {
     const weir_value *inputs = of->inputs;
@@ -275,8 +275,8 @@ static weir_err add_join(loader *load, const join *of, int *node)
                            of->setting_count, &load->last, node);
 }
 
-/* A split, a map of names to chains after the same node, and the entry after it (NULL = none), which joins
- * branches. Outputs are those that it does not join, in the order of the file. */
+/* A split, a map of names to chains after the same node, and the entry after it (NULL = none),
+ * which joins branches. Branches that it does not join are outputs, in the order of the file. */
 static weir_err build_split(
     loader *load, const weir_value *split, const weir_value *after, int *node, const char *output)
 {
@@ -303,8 +303,8 @@ static weir_err build_split(
 
 /* ---- lists of units ---------------------------------------------------------------------------------- */
 
-/* Adds the units of a list after *node and says at which node it ends; not open: in a split. An empty list passes
- * its input through. Recursion is bounded by the tree's depth. */
+/* Adds the units of a list after *node and returns the node at its end; not open: in a split. An
+ * empty list passes its input through. Recursion is bounded by the tree's depth. */
 static weir_err
 build_list(loader *load, const weir_value *list, int *node, bool *ret_open, const char *output)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * units.h: the units of a chain file, inside config only.
+ * units.h: the units of a chain file, for config only.
  */
 #ifndef WEIRI_CONFIG_UNITS_H
 #define WEIRI_CONFIG_UNITS_H

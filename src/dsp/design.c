@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "dsp/sos.h"
+
 /* ---- roots ----------------------------------------------------------------------------------- */
 
 static void add(weiri_roots *roots, double complex root)
@@ -166,10 +168,24 @@ typedef struct digital_root {
     double complex z, apart;
 } digital_root;
 
-static digital_root digital(double complex s)
+typedef struct digital_roots {
+    size_t count;
+    digital_root root[2 * WEIRI_SOS_MAX];
+} digital_roots;
+
+/* Of an analogue filter, with `more` zeros at infinity, or of a digital one. */
+static digital_roots roots_of(const weiri_roots *roots, bool analogue, size_t more)
 {
-    double complex z = (1.0 + s) / (1.0 - s);
-    return (digital_root){cimag(z) < 0.0 ? conj(z) : z, -2.0 * s / (1.0 - s)};
+    digital_roots all = {.count = roots->count + more};
+    for (size_t i = 0; i < roots->count; i++) {
+        double complex s = roots->root[i], z = analogue ? (1.0 + s) / (1.0 - s) : s;
+        all.root[i].z = cimag(z) < 0.0 ? conj(z) : z;
+        all.root[i].apart = analogue ? -2.0 * s / (1.0 - s) : 1.0 - z;
+    }
+    for (size_t i = roots->count; i < all.count; i++) {
+        all.root[i] = (digital_root){-1.0, 2.0};
+    }
+    return all;
 }
 
 /* One factor z^2 + c1 z + c2, or z + c1 with c2 = 0; the same of d = z - 1: d^2 + d1 d + d2, where a single root is
@@ -199,14 +215,14 @@ static factor single_factor(digital_root root)
     return (factor){-real, 0.0, d + 1.0, d, real, true};
 }
 
-/* Factors of all roots, and of `more` roots at -1. Reals are paired smallest with largest: a zero at -1 with one at 1.
- * The single one, where the degree is odd, comes last. */
-static size_t factors(const weiri_roots *roots, size_t more, factor *ret_factors)
+/* Factors of all roots. Reals are paired smallest with largest: a zero at -1 with one at 1. The single one, where the
+ * degree is odd, comes last. */
+static size_t factors(const digital_roots *roots, factor *ret_factors)
 {
-    digital_root reals[4 * WEIRI_ORDER_MAX];
+    digital_root reals[2 * WEIRI_SOS_MAX];
     size_t count = 0, real_count = 0;
-    for (size_t i = 0; i < roots->count + more; i++) {
-        digital_root root = i < roots->count ? digital(roots->root[i]) : (digital_root){-1.0, 2.0};
+    for (size_t i = 0; i < roots->count; i++) {
+        digital_root root = roots->root[i];
         if (is_pair(root.z)) {
             ret_factors[count++] = pair_factor(root);
             continue;
@@ -247,18 +263,16 @@ static double sharpness(const factor *poles)
     return fabs(1.0 - cabs(poles->near));
 }
 
-void weiri_design_sections(const weiri_zpk *prototype,
-                           weiri_band band,
-                           double low,
-                           double high,
-                           weiri_sos_params *ret_sections)
+/* near_one: sections may be in z - 1. */
+static void pairs(const digital_roots *pole_roots,
+                  const digital_roots *zero_roots,
+                  double gain,
+                  bool near_one,
+                  weiri_sos_params *ret_sections)
 {
-    weiri_zpk analogue = to_band(prototype, band, tan(M_PI * low), tan(M_PI * high));
     factor poles[WEIRI_SOS_MAX + 1], zeros[WEIRI_SOS_MAX + 1];
-    size_t more = degree(&analogue.poles) - degree(&analogue.zeros);
-    size_t count = factors(&analogue.poles, 0, poles);
-    size_t left = factors(&analogue.zeros, more, zeros);
-    bool delta = is_near_one(poles, count);
+    size_t count = factors(pole_roots, poles), left = factors(zero_roots, zeros);
+    bool delta = near_one && is_near_one(poles, count);
     /* sharpest first to choose zeros, and last to run: what it amplifies is then small already */
     for (size_t i = 1; i < count; i++) {
         factor moved = poles[i];
@@ -268,7 +282,6 @@ void weiri_design_sections(const weiri_zpk *prototype,
         }
         poles[at] = moved;
     }
-    bool circle = true, band_pass = true;
     *ret_sections =
         (weiri_sos_params){.sections = count}; /* constants are copied whole: nothing undefined */
     for (size_t i = 0; i < count; i++) {
@@ -291,17 +304,33 @@ void weiri_design_sections(const weiri_zpk *prototype,
             const double near[4] = {zero->d1, zero->d2, -poles[i].d1, -poles[i].d2};
             memcpy(coefs, near, sizeof near);
         }
-        circle = circle && coefs[1] == 1.0;
-        band_pass = band_pass && coefs[0] == 0.0 && coefs[1] == -1.0;
         zeros[best] = zeros[--left];
     }
     ret_sections->sections = count;
-    ret_sections->gain =
-        analogue.gain * product(&analogue.zeros, 1.0) / product(&analogue.poles, 1.0);
-    ret_sections->kind = delta       ? WEIRI_SOS_DELTA
-                         : band_pass ? WEIRI_SOS_BAND
-                         : circle    ? WEIRI_SOS_CIRCLE
-                                     : WEIRI_SOS_GENERAL;
+    ret_sections->gain = gain;
+    ret_sections->kind = delta ? WEIRI_SOS_DELTA : (int)weiri_sos_kind_of(ret_sections);
+}
+
+void weiri_design_pairs(const weiri_zpk *digital, weiri_sos_params *ret_sections)
+{
+    digital_roots poles = roots_of(&digital->poles, false, 0);
+    digital_roots zeros = roots_of(&digital->zeros, false, 0);
+    pairs(&poles, &zeros, digital->gain, false,
+          ret_sections); /* how far z is from 1 is lost in it */
+}
+
+void weiri_design_sections(const weiri_zpk *prototype,
+                           weiri_band band,
+                           double low,
+                           double high,
+                           weiri_sos_params *ret_sections)
+{
+    weiri_zpk analogue = to_band(prototype, band, tan(M_PI * low), tan(M_PI * high));
+    size_t more = degree(&analogue.poles) - degree(&analogue.zeros);
+    digital_roots poles = roots_of(&analogue.poles, true, 0);
+    digital_roots zeros = roots_of(&analogue.zeros, true, more);
+    double gain = analogue.gain * product(&analogue.zeros, 1.0) / product(&analogue.poles, 1.0);
+    pairs(&poles, &zeros, gain, true, ret_sections);
 }
 
 /* ---- what rounding has left -------------------------------------------------------------------- */
@@ -334,14 +363,6 @@ static double magnitude(const weiri_sos_params *sections, double frequency)
                 : cabs(polynomial(sign * c[0], c[1], u)) / cabs(polynomial(-sign * c[2], -c[3], u));
     }
     return result;
-}
-
-static bool is_stable(int kind, const double *c)
-{
-    if (kind == WEIRI_SOS_DELTA) {
-        return -c[3] > 0.0 && c[3] - c[2] > 0.0 && 4.0 + 2.0 * c[2] - c[3] > 0.0;
-    }
-    return (1.0 - c[2]) - c[3] > 0.0 && (1.0 + c[2]) - c[3] > 0.0 && 1.0 + c[3] > 0.0;
 }
 
 static double prototype_magnitude(const weiri_zpk *prototype, double complex s)
@@ -391,8 +412,5 @@ double weiri_design_error(const weiri_zpk *prototype,
         double error = fabs(magnitude(sections, frequencies[i]) / designed - 1.0);
         worst = error <= worst ? worst : isfinite(error) ? error : (double)INFINITY;
     }
-    for (size_t i = 0; i < sections->sections; i++) {
-        worst = is_stable(sections->kind, sections->coefs[i]) ? worst : (double)INFINITY;
-    }
-    return worst;
+    return weiri_sos_is_stable(sections) ? worst : (double)INFINITY;
 }

@@ -22,7 +22,7 @@ typedef enum weiri_band {
 /* Roots that are real or stand for a conjugate pair (imaginary part > 0). */
 typedef struct weiri_roots {
     size_t count;
-    double complex root[2 * WEIRI_ORDER_MAX];
+    double complex root[2 * WEIRI_SOS_MAX];
 } weiri_roots;
 
 /* A transfer function gain * prod(s - zeros) / prod(s - poles). */
@@ -45,6 +45,9 @@ void weiri_design_sections(const weiri_zpk *prototype,
                            double low,
                            double high,
                            weiri_sos_params *ret_sections);
+
+/* Sections of a digital filter with as many zeros as poles, 2 WEIRI_SOS_MAX at most. */
+void weiri_design_pairs(const weiri_zpk *digital, weiri_sos_params *ret_sections);
 
 /* How far the sections' response, at the edges and the far ends (of a band-pass: the middle) of what passes, is from
  * the prototype's, relative to it, as rounding to float64 has left them (S8): below 1e-7 for edges between 1e-4 and 0.4999 of the rate,

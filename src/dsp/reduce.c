@@ -142,13 +142,14 @@ void weiri_reduce_scratch(const weiri_reduce_what *what,
                           uint64_t *ret_column_bytes)
 {
     bool median = has_median(what);
-    *ret_bytes = median ? what->longest * 64 : 0;
+    *ret_bytes = median ? what->longest * weiri_kernels_get()->lanes * sizeof(double) : 0;
     *ret_column_bytes = median ? sizeof(double) : 0;
 }
 
 static double *medians_of(const weiri_reduce *r)
 {
-    return (double *)(void *)((unsigned char *)r->scratch + r->what.longest * 64);
+    return (double *)(void *)((unsigned char *)r->scratch +
+                              r->what.longest * weiri_kernels_get()->lanes * sizeof(double));
 }
 
 /* ---- a run --------------------------------------------------------------------------------------- */

@@ -12,6 +12,36 @@
 #include <math.h>
 #include <string.h>
 
+weiri_sos_kind weiri_sos_kind_of(const weiri_sos_params *sections)
+{
+    bool circle = true, band = true;
+    for (size_t i = 0; i < sections->sections; i++) {
+        const double *c = sections->coefs[i];
+        circle = circle && c[1] == 1.0;
+        band = band && c[0] == 0.0 && c[1] == -1.0;
+    }
+    return band ? WEIRI_SOS_BAND : circle ? WEIRI_SOS_CIRCLE : WEIRI_SOS_GENERAL;
+}
+
+/* Both poles of a section inside the unit circle. */
+static bool is_stable(int kind, const double *c)
+{
+    if (kind == WEIRI_SOS_DELTA) {
+        return -c[3] > 0.0 && c[3] - c[2] > 0.0 && 4.0 + 2.0 * c[2] - c[3] > 0.0;
+    }
+    return (1.0 - c[2]) - c[3] > 0.0 && (1.0 + c[2]) - c[3] > 0.0 && 1.0 + c[3] > 0.0;
+}
+
+bool weiri_sos_is_stable(const weiri_sos_params *sections)
+{
+    for (size_t i = 0; i < sections->sections; i++) {
+        if (!is_stable(sections->kind, sections->coefs[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void weiri_sos_steady_state(const weiri_sos_params *sections, double *ret_state)
 {
     double x = 1.0;
@@ -217,4 +247,48 @@ uint64_t weiri_sos_settle(const weiri_sos_params *sections, double tolerance)
     }
     size_t chunks = (size_t)reach / CHUNK + 1;
     return computed(sections, chunks, bound(&m, (uint64_t)chunks * CHUNK - 1), tolerance);
+}
+
+double weiri_sos_sum(const weiri_sos_params *sections)
+{
+    modes m;
+    if (!find_modes(sections, &m)) {
+        return (double)INFINITY;
+    }
+    response r = {.sections = sections, .input = 1.0};
+    double values[CHUNK], sum = 0.0, rest = (double)INFINITY;
+    for (uint64_t done = 0; done < WEIRI_SOS_STEPS && rest > 1e-6 * sum; done += CHUNK) {
+        next_chunk(&r, values);
+        for (size_t i = 0; i < CHUNK; i++) {
+            sum += values[i];
+        }
+        rest = bound(&m, done + CHUNK - 1);
+    }
+    return sum + rest;
+}
+
+uint64_t weiri_sos_fade(const weiri_sos_params *sections, double part)
+{
+    modes m;
+    if (!find_modes(sections, &m)) {
+        return WEIRI_SOS_NEVER;
+    }
+    response r = {.sections = sections, .input = 1.0};
+    double values[CHUNK], peak = 0.0, rest = (double)INFINITY;
+    uint64_t reach = 0, last = 0;
+    for (; reach < WEIRI_SOS_STEPS && rest > part * peak; reach += CHUNK) {
+        next_chunk(&r, values);
+        for (size_t i = 0; i < CHUNK; i++) {
+            peak = fmax(peak, values[i]);
+        }
+        rest = bound(&m, reach + CHUNK - 1);
+    }
+    r = (response){.sections = sections, .input = 1.0};
+    for (uint64_t done = 0; done < reach; done += CHUNK) {
+        next_chunk(&r, values);
+        for (size_t i = 0; i < CHUNK; i++) {
+            last = values[i] > part * peak ? done + i + 1 : last;
+        }
+    }
+    return last;
 }

@@ -127,6 +127,36 @@ static void limits(void **state)
     assert_int_equal(weiri_sos_settle(&direct, 1e-9), 2); /* three taps */
 }
 
+/* One pole: h[j] = 0.9^j, by 10 in all; two poles: the response counted out. */
+static void responses_are_measured(void **state)
+{
+    (void)state;
+    weiri_sos_params one = {.sections = 1, .gain = 1.0, .coefs = {{0.0, 0.0, 0.9, 0.0}}};
+    assert_true(fabs(weiri_sos_sum(&one) - 10.0) < 1e-4);
+    for (uint64_t k = 1; k < 60; k += 7) { /* |h[j]| <= 0.9^k x 1.001 from k on */
+        assert_int_equal(weiri_sos_fade(&one, pow(0.9, (double)k) * 1.001), k);
+    }
+    weiri_sos_params two = {.sections = 1, .gain = 2.0, .coefs = {{-1.0, 0.3, 1.6, -0.8}}};
+    double h[400], sum = 0.0, peak = 0.0;
+    for (int j = 0; j < 400; j++) {
+        h[j] = (j == 0   ? 2.0
+                : j == 1 ? -2.0
+                : j == 2 ? 0.6
+                         : 0.0) +
+               (j > 0 ? 1.6 * h[j - 1] : 0.0) - (j > 1 ? 0.8 * h[j - 2] : 0.0);
+        sum += fabs(h[j]);
+        peak = fmax(peak, fabs(h[j]));
+    }
+    uint64_t last = 0;
+    for (uint64_t j = 0; j < 400; j++) {
+        last = fabs(h[j]) > 0.003 * peak ? j + 1 : last;
+    }
+    assert_true(fabs(weiri_sos_sum(&two) - sum) < 1e-5 * sum);
+    assert_int_equal(weiri_sos_fade(&two, 0.003), last);
+    one.coefs[0][2] = 1.0;
+    assert_true(isinf(weiri_sos_sum(&one)) && weiri_sos_fade(&one, 0.5) == WEIRI_SOS_NEVER);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +164,7 @@ int main(void)
         cmocka_unit_test(settling_is_the_tail_of_the_impulse_response),
         cmocka_unit_test(slow_filters),
         cmocka_unit_test(limits),
+        cmocka_unit_test(responses_are_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * dispatch.c: chooses the SIMD level, once a process.
+ * dispatch.c: chooses the SIMD level, once per process.
  */
 #include "kernel/kernel.h"
 
@@ -14,7 +14,8 @@ extern const weiri_kernels weiri_kernels_baseline;
 extern const weiri_kernels weiri_kernels_avx2, weiri_kernels_avx512;
 #endif
 
-static const weiri_kernels *levels[4]; /* that this machine runs, slowest first, NULL at the end */
+/* those that this machine supports, slowest first, NULL at the end */
+static const weiri_kernels *levels[4];
 static _Atomic(const weiri_kernels *) chosen; /* NULL until the first call */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -42,7 +43,8 @@ static void choose(void)
     atomic_store_explicit(&chosen, best, memory_order_release);
 }
 
-/* Several times a push: a look at the pointer is 14 instructions less than pthread_once. */
+/* Called several times per push: testing the pointer takes 14 instructions less than
+ * pthread_once. */
 const weiri_kernels *weiri_kernels_get(void)
 {
     const weiri_kernels *kernels = atomic_load_explicit(&chosen, memory_order_acquire);

@@ -4,8 +4,9 @@
  * once. Does not know about missing samples: src/scan does.
  *
  * With weights that start from zero the sum of weights is W = 1 - (1 - alpha)^t, the bias
- * correction of S9. Kept as a recurrence beside the mean it needs no count, and it has the same
- * rounding as the sum that it divides, so the mean of a constant is that constant for ever:
+ * correction of S9. Computed as a recurrence together with the mean it needs no count, and it has
+ * the same rounding as the sum that it divides, so the mean of a constant stays exactly that
+ * constant:
  *     W = (1 - alpha) W + alpha;  a = alpha / W;  d = x - m;  m = m + a d
  * and for the variance, as the weighted mean of squared distances (no x^2 whose offset would
  * cancel):
@@ -18,7 +19,8 @@ typedef int64_t vi __attribute__((vector_size(WEIRI_VECTOR)));
 
 enum { LANES = WEIRI_VECTOR_DOUBLES, VECTORS = WEIRI_BLOCK / LANES };
 
-/* What is output: the mean, the distance from it, or that in deviations (0 while there are none). */
+/* What is output: the mean, the distance from it, or that in standard deviations (0 while these
+ * are 0). */
 enum { MEAN, DISTANCE, DEVIATIONS };
 
 /* One sample of one vector of columns. */
@@ -43,9 +45,9 @@ WEIRI_INLINE vd step(vd x, vd *state, vd alpha, vd beta, int output)
 WEIRI_INLINE void run(const weiri_ewma_params *params,
                       double *state,
                       const void *in,
-                      size_t in_stride,
+                      ptrdiff_t in_stride,
                       void *out,
-                      size_t out_stride,
+                      ptrdiff_t out_stride,
                       size_t frames,
                       bool f32,
                       int output)
@@ -59,19 +61,24 @@ WEIRI_INLINE void run(const weiri_ewma_params *params,
             words[v][w] = weiri_vd_load_f64(state + w * WEIRI_BLOCK + v * LANES);
         }
     }
+    const float *in32 = in;
+    const double *in64 = in;
+    float *out32 = out;
+    double *out64 = out;
     for (size_t frame = 0; frame < frames; frame++) {
         for (int v = 0; v < VECTORS; v++) {
-            size_t from = frame * in_stride + (size_t)v * LANES;
-            size_t to = frame * out_stride + (size_t)v * LANES;
-            vd x = f32 ? weiri_vd_load_f32((const float *)in + from)
-                       : weiri_vd_load_f64((const double *)in + from);
+            vd x = f32 ? weiri_vd_load_f32(in32 + v * LANES) : weiri_vd_load_f64(in64 + v * LANES);
             vd y = step(x, words[v], alpha, beta, output);
             if (f32) {
-                weiri_vd_store_f32((float *)out + to, y);
+                weiri_vd_store_f32(out32 + v * LANES, y);
             } else {
-                weiri_vd_store_f64((double *)out + to, y);
+                weiri_vd_store_f64(out64 + v * LANES, y);
             }
         }
+        in32 += in_stride;
+        in64 += in_stride;
+        out32 += out_stride;
+        out64 += out_stride;
     }
     for (int v = 0; v < VECTORS; v++) {
         for (int w = 0; w < count; w++) {
@@ -83,7 +90,7 @@ WEIRI_INLINE void run(const weiri_ewma_params *params,
 #define RUN(name, f32, output)                                                                     \
     void WEIRI_K(name)(WEIRI_RECURRENCE)                                                           \
     {                                                                                              \
-        (void)ahead; /* divisions wait for each other, and not for memory */                       \
+        (void)ahead; /* the divisions wait for each other, not for memory */                       \
         run(params, state, in, in_stride, out, out_stride, frames, f32, output);                   \
     }
 

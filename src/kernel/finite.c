@@ -4,11 +4,11 @@
  */
 #include "kernel/vector.h"
 
-/* Sums side by side: enough that the adder is never waited for. */
+/* Independent sums: enough to hide the adder's latency. */
 enum { SUMS = 4 };
 
-/* 0 * x is 0 for finite x and NaN else. Integers would do too, but cost the same and a line more. The sums
- * are joined as vectors: one by one that is a third of the time of a short run. */
+/* 0 * x is 0 for finite x, else NaN. Integer arithmetic would cost the same and one line more.
+ * The sums are joined as vectors: one by one that would take a third of the time of a short run. */
 #define FINITE(type_name, type)                                                                    \
     typedef type all_##type_name __attribute__((vector_size(WEIRI_VECTOR)));                       \
     typedef type loose_##type_name                                                                 \

@@ -46,9 +46,9 @@ WEIRI_INLINE vd step(vd x, vd *w, const factors *f, bool reflection)
 WEIRI_INLINE void run(const weiri_lattice_params *params,
                       double *state,
                       const void *in,
-                      size_t in_stride,
+                      ptrdiff_t in_stride,
                       void *out,
-                      size_t out_stride,
+                      ptrdiff_t out_stride,
                       size_t frames,
                       bool f32,
                       bool reflection)
@@ -70,8 +70,8 @@ WEIRI_INLINE void run(const weiri_lattice_params *params,
         }
         for (size_t frame = 0; frame < frames; frame++) {
             for (int v = 0; v < VECTORS; v++) {
-                size_t from = frame * in_stride + first + (size_t)(v * LANES);
-                size_t to = frame * out_stride + first + (size_t)(v * LANES);
+                ptrdiff_t from = (ptrdiff_t)frame * in_stride + (ptrdiff_t)first + v * LANES;
+                ptrdiff_t to = (ptrdiff_t)frame * out_stride + (ptrdiff_t)first + v * LANES;
                 vd x = f32 ? weiri_vd_load_f32((const float *)in + from)
                            : weiri_vd_load_f64((const double *)in + from);
                 vd y = step(x, words[v], &f, reflection);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * levels_test.c: every kernel of this machine's levels against one line of arithmetic a value or
- * a plain loop: any count (tails), in place, and levels against each other (S1, S2).
+ * levels_test.c: every kernel at every level of this machine compared with one line of arithmetic
+ * per value or a plain loop: any count (tails), in place, and levels compared with each other (S1,
+ * S2).
  */
 #include "kernel/kernel.h"
 
@@ -18,8 +19,8 @@ static double random_value(uint64_t *seed)
     return (double)(testing_random(seed) >> 40) * 0x1p-20 - 8.0;
 }
 
-/* What has no sum in it gives the same bits at every level, out of place and in place, wherever
- * it starts and ends. */
+/* Operations without sums give the same bits at every level, out of place and in place, whatever
+ * the start and end. */
 static void values_do_not_depend_on_place(void **state)
 {
     (void)state;
@@ -66,7 +67,7 @@ static void values_do_not_depend_on_place(void **state)
             BOTH(offset, -1, 3);
             BOTH(parabola, 0.25, -0.375);
             BOTH(inverse_anscombe);
-            for (size_t i = 0; i < MOST; i++) { /* where roots and logarithms are numbers */
+            for (size_t i = 0; i < MOST; i++) { /* where roots and logarithms exist */
                 in64[i] = fabs(in64[i]) + 0.1;
                 in32[i] = (float)in64[i];
             }
@@ -83,8 +84,8 @@ static void near_by_ulps(double found, double expected, double ulp, double ulps)
     }
 }
 
-/* What libm has vectors for may differ from level to level by some ulp (S2), but a value's bits are the same
- * wherever it stands, in a vector or behind the last whole one (S1). */
+/* Functions with vector versions in libm may differ between levels by some ulp (S2), but the
+ * bits of a value do not depend on its place, within a vector or in the tail (S1). */
 static void vectors_of_libm_do_not_depend_on_place(void **state)
 {
     (void)state;
@@ -136,7 +137,8 @@ static void vectors_of_libm_do_not_depend_on_place(void **state)
                                     : (double)(log1pl(2.0L * (long double)x - 1.0L) -
                                                log1pl(1.0L - 2.0L * (long double)x)));
         }
-        /* What has no logarithm, at each place of a vector; a logarithm of what is raised first. */
+        /* Values without a logarithm, at each place of a vector; logarithms of values raised to
+         * a minimum first. */
         const double odd[] = {0.0, -0.0, -1.0, -INFINITY, 1e-310, -1e-310, 1.0, INFINITY};
         double out[8];
         for (size_t shift = 0; shift < 8; shift++) {
@@ -159,7 +161,7 @@ static void vectors_of_libm_do_not_depend_on_place(void **state)
     }
 }
 
-/* NumPy's tree, by recursion as it is described. */
+/* NumPy's tree, by recursion as documented. */
 static float tree(const float *row, size_t count)
 {
     if (count < 8) {
@@ -239,7 +241,7 @@ static void medians_are_the_middle(void **state)
     for (size_t level = 0; weiri_kernels_at(level) != NULL; level++) {
         const weiri_kernels *k = weiri_kernels_at(level);
         for (size_t count = 1; count <= MOST; count++) {
-            for (size_t i = 0; i < count; i++) { /* many alike, some extreme */
+            for (size_t i = 0; i < count; i++) { /* many equal, some extreme */
                 uint64_t choice = testing_random(&seed) >> 60;
                 row32[i] = choice == 0   ? 3e38f
                            : choice == 1 ? -3e38f
@@ -321,7 +323,7 @@ static void medians_of_many_rows(void **state)
     }
 }
 
-/* Each value less the median of the others, at every level, in place too. */
+/* Each value minus the median of the others, at every level, in place too. */
 static void medians_of_others_leave_one_out(void **state)
 {
     (void)state;
@@ -332,7 +334,7 @@ static void medians_of_others_leave_one_out(void **state)
     for (size_t level = 0; weiri_kernels_at(level) != NULL; level++) {
         const weiri_kernels *k = weiri_kernels_at(level);
         for (size_t count = 2; count <= MOST; count++) {
-            for (size_t i = 0; i < count; i++) { /* many alike */
+            for (size_t i = 0; i < count; i++) { /* many equal */
                 row[i] = moved[i] = (float)(testing_random(&seed) % (1 + count / 2));
             }
             weiri_shift shift;
@@ -347,6 +349,72 @@ static void medians_of_others_leave_one_out(void **state)
                 qsort(sorted, others, sizeof *sorted, compare);
                 double median = (sorted[others / 2] + sorted[(others - 1) / 2]) / 2.0;
                 assert_true((double)moved[i] == (double)row[i] - median);
+            }
+        }
+    }
+}
+
+/* Weighted sums over rows: shared weights and weights of each column; an output's bits do not depend on how many are
+ * computed with it, and columns that are not wanted are not written. */
+static void taps_weight_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 90, N = WEIRI_BLOCK, OUT = 8, STRIDE = N + 5 };
+    uint64_t seed = testing_seed("taps");
+    static double rows64[ROWS * N], own[ROWS * N], shared[4][ROWS], out64[OUT * STRIDE];
+    static float rows32[ROWS * N], out32[OUT * STRIDE], alone32[STRIDE];
+    for (int round = 0; round < 300; round++) {
+        for (size_t i = 0; i < ROWS * N; i++) {
+            rows64[i] = random_value(&seed);
+            rows32[i] = (float)rows64[i];
+            own[i] = random_value(&seed);
+            shared[i % 4][i / 4 % ROWS] = random_value(&seed);
+        }
+        size_t count = 1 + testing_random(&seed) % (ROWS - OUT),
+               lanes = 1 + testing_random(&seed) % N;
+        size_t outputs = 1 + testing_random(&seed) % 4, each = testing_random(&seed) % OUT;
+        const double *taps[4] = {shared[0], shared[1], shared[2], shared[3]};
+        for (size_t level = 0; weiri_kernels_at(level) != NULL; level++) {
+            const weiri_kernels *k = weiri_kernels_at(level);
+            for (size_t i = 0; i < OUT * STRIDE; i++) {
+                out64[i] = out32[i] = 77.0f;
+            }
+            k->taps_f64(rows64, count, taps, out64, STRIDE, lanes, outputs);
+            k->taps_f32(rows32, count, taps, out32, STRIDE, lanes, outputs);
+            for (size_t i = 0; i < OUT * STRIDE; i++) {
+                size_t output = i / STRIDE, c = i % STRIDE;
+                double sum = 0, size = 0;
+                for (size_t j = 0; output < outputs && j < count; j++) {
+                    sum += shared[output][j] * (c < lanes ? rows64[j * N + c] : 0.0);
+                    size += fabs(shared[output][j]) * 8.0;
+                }
+                bool set = output < outputs && c < lanes;
+                assert_true(fabs(out64[i] - (set ? sum : 77.0)) <= size * 1e-15);
+                assert_true(fabs((double)out32[i] - (set ? sum : 77.0)) <= size * 1e-6);
+            }
+            for (size_t output = 0; output < outputs; output++) {
+                k->taps_f32(rows32, count, taps + output, alone32, STRIDE, lanes, 1);
+                assert_memory_equal(alone32, out32 + output * STRIDE, lanes * sizeof *alone32);
+            }
+            for (size_t i = 0; i < OUT * STRIDE; i++) {
+                out64[i] = out32[i] = 77.0f;
+            }
+            k->taps_each_f64(rows64, count, own, out64, STRIDE, lanes, each);
+            k->taps_each_f32(rows32, count, own, out32, STRIDE, lanes, each);
+            for (size_t i = 0; i < OUT * STRIDE; i++) {
+                size_t output = i / STRIDE, c = i % STRIDE;
+                double sum = 0, size = 0;
+                bool set = output < each && c < lanes;
+                for (size_t j = 0; set && j < count; j++) {
+                    sum += own[j * N + c] * rows64[(j + output) * N + c];
+                    size += fabs(own[j * N + c]) * 8.0;
+                }
+                assert_true(fabs(out64[i] - (set ? sum : 77.0)) <= size * 1e-15);
+                assert_true(fabs((double)out32[i] - (set ? sum : 77.0)) <= size * 1e-6);
+            }
+            for (size_t output = 0; output < each; output++) {
+                k->taps_each_f32(rows32 + output * N, count, own, alone32, STRIDE, lanes, 1);
+                assert_memory_equal(alone32, out32 + output * STRIDE, lanes * sizeof *alone32);
             }
         }
     }
@@ -421,6 +489,7 @@ int main(void)
         cmocka_unit_test(sums_follow_the_tree),
         cmocka_unit_test(medians_are_the_middle),
         cmocka_unit_test(medians_of_many_rows),
+        cmocka_unit_test(taps_weight_rows),
         cmocka_unit_test(medians_of_others_leave_one_out),
         cmocka_unit_test(sections_follow_the_equation),
     };

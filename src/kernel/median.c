@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * median.c: medians of columns, and of the values of rows, missing samples left out. As many at once as a vector has
- * lanes: columns, or rows after a transposition.
+ * median.c: medians of columns, and of the values of rows, missing samples left out. As many at a
+ * time as a vector has lanes: columns, or rows after a transposition.
  *
- * Each lane's median is searched for by value: a pass over its values counts those up to a guess, and finds the two
- * next to it. The next guess is where a straight line between the two ends of what is left has the median (regula
- * falsi). A normal distribution takes 4 passes, and 6 until the slowest of 16 lanes is done; after PASSES every other
- * guess halves what is left as integers, so that no distribution takes more than PASSES + 2 x 64. The median is one
- * value whatever the path to it, so levels and lanes give the same bits.
+ * Each lane's median is searched by value: a pass over its values counts those up to a guess, and
+ * finds the two next to it. The next guess is where a straight line between the two ends of the
+ * remaining interval reaches the median (regula falsi). A normal distribution takes 4 passes, and 6
+ * until the slowest of 16 lanes is done; after PASSES every other guess halves the remaining
+ * interval as integers, so that no distribution takes more than PASSES + 2 x 64 passes. The median
+ * is one value whatever the path to it, so levels and lanes give the same bits.
  *
- * ns a sample of f32, Zen 5, AVX-512 (AVX2, SSE2): rows of 256 and 384 values 0.28 (0.57, 1.2), columns of 300 0.25 (0.59,
- * 1.3). Bit by bit in 32 passes it was 3.6 and 2.7, qsort takes 47. A network that sorts (Batcher) has 0.94 comparators
- * a sample at 256 values and 1.3 at 384, each two loads and two stores.
+ * ns per f32 sample, Zen 5, AVX-512 (AVX2, SSE2): rows of 256 and 384 values 0.28 (0.57, 1.2),
+ * columns of 300 0.25 (0.59, 1.3). Bit by bit in 32 passes it was 3.6 and 2.7, qsort takes 47. A
+ * network that sorts (Batcher) has 0.94 comparators a sample at 256 values and 1.3 at 384, each two
+ * loads and two stores.
  */
 #include "kernel/vector.h"
 

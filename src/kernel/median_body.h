@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * median_body.h: the body of median.c for one type of sample: included once with T = float, once with T = double.
- * T_MAX is its largest finite value, T_INDEX a signed integer as wide, T_MOST the largest of those, NAME(x) the
- * kernel's name, VECTOR, INDEX, PS, STEP_OF, TURN and SIDE as in median.c. No include guard on purpose.
+ * median_body.h: the body of median.c for one type of sample: included once with T = float, once
+ * with T = double. T_MAX is its largest finite value, T_INDEX a signed integer of the same width,
+ * T_MOST its largest value, NAME(x) the kernel's name, VECTOR, INDEX, PS, STEP_OF, TURN and SIDE as
+ * in median.c. Intentionally without include guard.
  */
 
 #define LANES (WEIRI_VECTOR / sizeof(T))
 #define ALIGN __attribute__((aligned(WEIRI_VECTOR)))
 
-/* The search in each lane. What is searched for, by rank (from 0), is one of the values a to b: `before` values are
- * less than a, `upto` are up to b, and the least above b is `beyond`. */
+/* The search in each lane. The value of the given rank (from 0) is one of the values a to b:
+ * `before` values are less than a, `upto` are at most b, and the least above b is `beyond`. */
 typedef struct NAME(search) {
     T_INDEX good[LANES] ALIGN, rank[LANES] ALIGN, before[LANES] ALIGN, upto[LANES] ALIGN;
     T a[LANES] ALIGN, b[LANES] ALIGN, beyond[LANES] ALIGN, guess[LANES] ALIGN;
@@ -85,8 +86,8 @@ static inline T NAME(halfway)(T a, T b)
     return value;
 }
 
-/* Guesses for the next pass, each a <= guess < b. False: all lanes are done: what is searched for is a or b, and of
- * an even number the next one is known too. */
+/* Guesses for the next pass, each a <= guess < b. False: all lanes are done: the result is a or
+ * b, and for an even number of values the next one is known too. */
 static bool NAME(guess)(NAME(search) * s, int pass)
 {
     T_INDEX open = 0;
@@ -182,7 +183,7 @@ void NAME(reduce_median)(const T *rows, size_t frames, size_t columns, void *scr
 
 /* ---- of rows ------------------------------------------------------------------------------------- */
 
-/* Some rows as lanes; where there are fewer, the last one several times. */
+/* Some rows as lanes; if there are fewer, the last one several times. */
 static void NAME(turn)(
     const T *rows, size_t stride, size_t frames, const uint32_t *members, size_t count, T *values)
 {

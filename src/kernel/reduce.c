@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * reduce.c: one value a column from a run of frames: sum, extreme, where it is, spread, area.
- * Each takes up the state of the frames before and goes on in the order of time, so that the cut does
- * not show (S1). A sample that is not finite is left out (S5). What state means, and the last step (a
- * mean from a sum), is unit/reduce.c's.
+ * reduce.c: one value per column from a run of frames: sum, extremum, its position, spread, area.
+ * Each continues from the state of the frames before, in order of time, so that message boundaries
+ * do not matter (S1). Samples that are not finite are left out (S5). The meaning of the state, and
+ * the last step (a mean from a sum), are in dsp/reduce.c.
  *
- * Blocks of columns go through all frames with their state in registers. They first take all samples to
- * be finite and learn at the end whether that was so; where not, the block is done again with a mask, in
- * the same operations. So a damaged channel costs its own block, and a clean one nothing.
+ * A block of columns processes all frames with its state in registers. It first assumes that all
+ * samples are finite and tests this at the end; if it was wrong, the block is computed again with a
+ * mask, by the same operations. So a damaged channel slows down its own block only, and clean ones
+ * cost nothing more.
  */
 #include "kernel/vector.h"
 

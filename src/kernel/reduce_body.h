@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * reduce_body.h: the body of reduce.c for one type of sample: included once with T = float, once with
- * T = double. T_BITS is its width, T_MAX its largest finite value, T_INDEX a signed integer as wide, LOAD
- * reads a vector of doubles, NAME(x) is the kernel's name. No include guard on purpose.
+ * reduce_body.h: the body of reduce.c for one type of sample: included once with T = float, once
+ * with T = double. T_BITS is its width, T_MAX its largest finite value, T_INDEX a signed integer of
+ * the same width, LOAD reads a vector of doubles, NAME(x) is the kernel's name. Intentionally
+ * without include guard.
  */
 
-/* A vector of T, the same in memory, and an integer as wide for each. */
+/* A vector of T, the same in memory, and an integer of the same width for each. */
 typedef T NAME(native) __attribute__((vector_size(WEIRI_VECTOR)));
 typedef T NAME(loose) __attribute__((vector_size(WEIRI_VECTOR), aligned(sizeof(T)), may_alias));
 typedef T_INDEX NAME(index) __attribute__((vector_size(WEIRI_VECTOR)));
@@ -29,8 +30,8 @@ WEIRI_INLINE bits NAME(present)(NATIVE value)
 
 /* ---- sum ----------------------------------------------------------------------------------- */
 
-/* `count` vectors of columns. A sum that is not finite says that a sample was missing, or that finite
- * doubles overflowed: the check costs one operation a column, not one a sample. */
+/* `count` vectors of columns. A sum that is not finite means that a sample was missing, or that
+ * finite doubles overflowed: the check costs one operation per column, not one per sample. */
 WEIRI_INLINE bool NAME(sum_block)(
     const T *restrict rows, size_t frames, size_t columns, double *restrict sums, size_t count)
 {
@@ -94,7 +95,7 @@ bool NAME(reduce_sum)(const T *rows, size_t frames, size_t columns, double *sums
 
 /* ---- extremes ------------------------------------------------------------------------------ */
 
-/* 0 * x is 0 for what is finite and NaN else: one operation a sample, where comparing takes three. */
+/* 0 * x is 0 for finite x, else NaN: one operation per sample, where comparing takes three. */
 WEIRI_INLINE NATIVE NAME(check)(NATIVE value, NATIVE sum)
 {
 #if defined(__AVX512F__) && T_BITS == 32
@@ -243,9 +244,9 @@ bool NAME(reduce_where)(
 
 /* ---- spread -------------------------------------------------------------------------------- */
 
-/* Welford's recurrence: the only form in one pass that keeps its digits on a large offset. Here all
- * samples are there, so the division is one a frame. A missing one shows in the mean: false, and nothing
- * is stored. */
+/* Welford's recurrence: the only one-pass form that keeps its accuracy with a large offset. Here
+ * no sample is missing, so there is one division per frame. A missing one shows in the mean:
+ * false, and nothing is stored. */
 WEIRI_INLINE bool NAME(spread_block)(const T *restrict rows,
                                      size_t frames,
                                      size_t columns,
@@ -302,7 +303,7 @@ WEIRI_INLINE bool NAME(spread_some)(const T *restrict rows,
         weiri_vd v = LOAD(rows + f * columns);
         bits present = at_most(v, (double)T_MAX);
         count = CHOOSE(weiri_vd, present, count + one, count);
-        weiri_vd share = one / count, off = v - m; /* 1 / 0 before the first sample is not taken */
+        weiri_vd share = one / count, off = v - m; /* 1 / 0 before the first sample is not used */
         weiri_vd next = weiri_vd_fma(off, share, m);
         q = CHOOSE(weiri_vd, present, weiri_vd_fma(off, v - next, q), q);
         m = CHOOSE(weiri_vd, present, next, m);
@@ -377,7 +378,7 @@ bool NAME(reduce_spread)(const T *rows,
 
 /* ---- area ---------------------------------------------------------------------------------- */
 
-/* Before its first sample a column's last_x is NaN, and so is the piece, which is then not taken. */
+/* Before its first sample a column's last_x is NaN, so the piece is NaN too and is not used. */
 WEIRI_INLINE bool NAME(area_block)(const T *restrict rows,
                                    size_t frames,
                                    size_t columns,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * reduce_test.c: the reductions at every level that this machine runs: any cut of the frames gives the
- * same bits (S1), levels agree (S2), missing samples are left out, column by column (S5).
+ * reduce_test.c: the reductions at every SIMD level of this machine: any division of the frames
+ * into calls gives the same bits (S1), levels agree (S2), missing samples are left out, column by
+ * column (S5).
  */
 #include "kernel/kernel.h"
 
@@ -18,7 +19,7 @@
 #define FRAMES  90
 #define COLUMNS 150
 
-/* All that the kernels make of one signal. */
+/* All results of the kernels for one signal. */
 typedef struct results {
     double sum[COLUMNS], mean[COLUMNS], square[COLUMNS], last_x[COLUMNS], last[COLUMNS],
         area[COLUMNS], median[COLUMNS];
@@ -69,8 +70,8 @@ static void begin(results *r)
     }
 }
 
-/* In cuts of up to `longest` frames (0 = in one). Each kernel must say the same about what is missing, and
- * the two that look for an extreme must find the same. */
+/* In calls of up to `longest` frames (0 = one call). All kernels must report the same missing
+ * samples, and the two that search for an extremum must find the same. */
 #define RUN(n, type)                                                                               \
     static void run_##n(const weiri_kernels *k, const signal *s, size_t longest, uint64_t *random, \
                         results *r)                                                                \
@@ -190,7 +191,7 @@ static void every_level_and_cut(void **state)
     }
 }
 
-/* What overflows is not missing, and touches no other column. */
+/* A value that overflows is not missing, and does not affect other columns. */
 static void an_overflow_is_not_missing(void **state)
 {
     (void)state;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * reference.c: what the common reference of one group that lies in one piece is made of: sums of rows, and
- * rows less a value each. Rows with missing values, and groups that do not lie so, are the unit's
- * (common_reference.c), by the same sum.
+ * reference.c: the common reference of a group of adjacent channels: sums of rows, and rows minus
+ * one value each. Rows with missing values and groups of channels that are not adjacent are
+ * processed by the unit (common_reference.c), with the same sum.
  *
- * S1's fixed tree over channels is here NumPy's: up to 128 values go to 8 sums, which are then
- * added in pairs; more are halved first. In the stream's dtype, as there: where a channel is near
- * the mean the difference shows the mean's last bit, so that no other order agrees within S2 (a
- * sum in float64 is off by 7 tolerances in 45 of 27,000 values of the reference case). In f32 it
- * is also twice as fast.
+ * The fixed tree over channels (S1) is NumPy's: up to 128 values are added to 8 sums, which are
+ * then added in pairs; longer rows are halved first. In the stream's dtype, as in NumPy: if a
+ * channel is close to the mean, the difference shows the mean's last bit, so no other order agrees
+ * within S2 (a sum in float64 is off by 7 tolerances in 45 of 27,000 values of the reference case).
+ * In f32 it is also twice as fast.
  */
 #include "kernel/vector.h"
 
 enum { SUMS = 8, PIECE = 128 };
 
-/* Where a row is cut in two; 0 = nowhere. */
+/* Where a row is divided in two; 0 = nowhere. */
 WEIRI_INLINE size_t half_of(size_t count)
 {
     return count <= PIECE ? 0 : count / 2 / SUMS * SUMS;
@@ -36,7 +36,8 @@ WEIRI_INLINE size_t half_of(size_t count)
         return total;                                                                              \
     }                                                                                              \
                                                                                                    \
-    /* Two pieces side by side, for their latency: a has a multiple of SUMS and no more than b. */ \
+    /* Two pieces at the same time, to hide latency: a has a multiple of SUMS values and no more
+     * than b. */   \
     static type pieces_##type_name(const type *a, size_t a_count, const type *b, size_t b_count)   \
     {                                                                                              \
         eight_##type_name sa = {0}, sb = {0};                                                      \
@@ -62,7 +63,7 @@ WEIRI_INLINE size_t half_of(size_t count)
                WEIRI_K(sum_##type_name)(row + half, count - half);                                 \
     }                                                                                              \
                                                                                                    \
-    /* Two rows side by side, of no more than two pieces each: four additions in flight. */        \
+    /* Two rows at the same time, of no more than two pieces each: four independent additions. */  \
     WEIRI_INLINE void two_rows_##type_name(const type *a, const type *b, size_t half,              \
                                            size_t count, type *ret)                                \
     {                                                                                              \

@@ -15,18 +15,20 @@
  * and a band-pass whose sections have one zero at 1 and one at -1 (b1 = 0, b2 = -1) 3.
  *
  * State stays in registers for some frames. A section's recurrence takes 7 cycles (an addition, a
- * multiply-add), and 2 multiply-adds start in a cycle: 3 sections x 2 vectors in flight hide it without
- * spilling (AVX2; 2 x 2 do not: 41 us against 38 for 4 sections over 256 channels x 300 frames f32, 4 x 1
- * neither, and 4 x 2 spill). More sections go group by group through scratch rows, ROWS frames at a time, so
- * that these stay in L1 (4 sections over 256 channels: 16 rows 42 us, 32 40, 64 39).
+ * multiply-add), and 2 multiply-adds start per cycle: 3 sections x 2 vectors hide this latency
+ * without spilling registers (AVX2; 2 x 2 do not: 41 us compared with 38 for 4 sections over 256
+ * channels x 300 frames f32, 4 x 1 neither, and 4 x 2 spill). More sections are computed group by
+ * group through scratch rows, ROWS frames at a time, so that these stay in L1 (4 sections over 256
+ * channels: 16 rows 42 us, 32 40, 64 39).
  *
- * Floor of those 4 sections by multiply-adds alone: 36 us at 3.2 GHz. Direct form I (a recurrence of 4
- * cycles) is not faster: each section then waits for the one before it, further than the processor looks
- * ahead. Direct form II: its state grows with the square of a low edge. Code without register moves (factors
- * in memory) takes a quarter fewer instructions and more time; a look in here, in registers, whether the state
- * is finite at the end makes another loop of it, 2 % slower than a look from outside. AVX-512, 4 x 2: 34 us at
- * 2.5 GHz; there conversions from and to f32 go where multiply-adds go (17 operations for 13: f64 reaches 84 %
- * of the floor by these, f32 63 %).
+ * The limit set by multiply-adds alone for those 4 sections is 36 us at 3.2 GHz. Direct form I (a
+ * recurrence of 4 cycles) is not faster: each section then waits for the one before it, beyond the
+ * processor's reordering window. Direct form II: its state grows with the inverse square of a low
+ * cutoff. Code without register moves (factors in memory) takes a quarter fewer instructions but
+ * more time; testing here, in registers, whether the final state is finite makes the loop 2 %
+ * slower than testing it outside. AVX-512, 4 x 2: 34 us at 2.5 GHz; there conversions from and to
+ * f32 use the units of the multiply-adds (17 operations instead of 13: f64 reaches 84 % of the
+ * limit, f32 63 %).
  */
 #include "base/ahead.h"
 #include "kernel/vector.h"
@@ -35,8 +37,8 @@ typedef weiri_vd vd;
 
 enum { LANES = WEIRI_VECTOR_DOUBLES, ROWS = 64 };
 
-/* Sections that go through a sample together, and vectors side by side: so many that they hide the
- * recurrence, and so few that their state stays in registers. */
+/* Number of sections computed together for a sample, and of vectors at the same time: enough to
+ * hide the recurrence's latency, few enough that their state stays in registers. */
 #if defined(__AVX512F__)
 enum { GROUP = 4 };
 #define VECTORS(sections) 2
@@ -65,21 +67,21 @@ WEIRI_INLINE vd step(int kind, vd x, vd *s1, vd *s2, const vd *c)
     return y;
 }
 
-/* Where rows come from and go to. */
+/* Where rows are read and written. */
 typedef struct pass {
     const double (*coefs)[4];
     double gain;   /* before the last of these sections */
     double *state; /* of the group's first section */
     const void *in;
-    size_t in_stride;
+    ptrdiff_t in_stride;
     void *out;
-    size_t out_stride;
+    ptrdiff_t out_stride;
     size_t frames;
-    const char *ahead; /* lines to fetch meanwhile, one a frame; NULL = none */
+    const char *ahead; /* lines to prefetch meanwhile, one per frame; NULL = none */
 } pass;
 
-/* `sections` sections over some columns from column `first` on. All but p and first are constants at each
- * call, so each call becomes a loop of its own. */
+/* `sections` sections over some columns from column `first` on. All arguments except p and first
+ * are constants at each call, so each call becomes a loop of its own. */
 WEIRI_INLINE void run(const pass *p,
                       size_t first,
                       int kind,
@@ -96,8 +98,9 @@ WEIRI_INLINE void run(const pass *p,
     double *out64 = (double *)p->out + first;
     float *out32 = (float *)p->out + first;
     double *state = p->state + first;
-    size_t in_stride = p->in_stride, out_stride = p->out_stride, frames = p->frames;
-    /* Without any, one that is there already: cheaper than a branch. */
+    ptrdiff_t in_stride = p->in_stride, out_stride = p->out_stride;
+    size_t frames = p->frames;
+    /* Without any, prefetches a line already in the cache: cheaper than a branch. */
     bool fetches = p->ahead != NULL && first == 0;
     const char *ahead = fetches ? p->ahead : (const char *)p->coefs;
     size_t ahead_step = fetches ? WEIRI_LINE : 0;
@@ -213,15 +216,16 @@ WEIRI_INLINE void sos(const weiri_sos_params *params, double *state, const pass 
 {
     pass whole = *given;
     size_t frames = whole.frames, bytes = f32 ? sizeof(float) : sizeof(double);
-    /* what needs neither scratch nor a second look at a line goes in one */
+    /* what needs neither scratch nor a second access to a line is done in one pass */
     size_t rows = params->sections <= GROUP && LANES * VECTORS(params->sections) >= WEIRI_BLOCK
                       ? frames
                       : ROWS;
     for (size_t done = 0; done < frames; done += rows) {
         whole.frames = frames - done < rows ? frames - done : rows;
         run_groups(params, state, &whole, f32);
-        whole.in = (const unsigned char *)whole.in + whole.frames * whole.in_stride * bytes;
-        whole.out = (unsigned char *)whole.out + whole.frames * whole.out_stride * bytes;
+        ptrdiff_t step = (ptrdiff_t)(whole.frames * bytes);
+        whole.in = (const unsigned char *)whole.in + step * whole.in_stride;
+        whole.out = (unsigned char *)whole.out + step * whole.out_stride;
         if (whole.ahead != NULL) {
             whole.ahead += whole.frames * WEIRI_LINE;
         }

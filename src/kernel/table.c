@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * table.c: the kernels of one SIMD level. Compiled once a level, as all kernel files are.
+ * table.c: the table of kernels of one SIMD level. Compiled once per level, like all kernel files.
  */
 #include "kernel/kernel.h"
 

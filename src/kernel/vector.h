@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * vector.h: one vector of doubles of the level's width, with a multiply-add that rounds exactly
- * as WEIRI_FMA does, and loads and stores that widen and narrow f32 on the way. For kernels whose
- * state must stay in registers; plain loops are left to the compiler. Not for headers: kernel
- * files only.
+ * vector.h: one vector of doubles of the level's width, with a multiply-add that rounds exactly as
+ * WEIRI_FMA does, and loads and stores that widen and narrow f32 on the way. For kernels whose
+ * state must stay in registers; plain loops are left to the compiler. Only kernel files may include
+ * it.
  */
 #ifndef WEIRI_VECTOR_H
 #define WEIRI_VECTOR_H
@@ -21,7 +21,7 @@
 #define WEIRI_INLINE static inline __attribute__((always_inline))
 
 typedef double weiri_vd __attribute__((vector_size(WEIRI_VECTOR)));
-/* The same in memory that is aligned to its elements only. */
+/* The same in memory, aligned to its elements only. */
 typedef double weiri_vd_loose __attribute__((vector_size(WEIRI_VECTOR), aligned(8), may_alias));
 typedef float weiri_vf_loose __attribute__((vector_size(WEIRI_VECTOR / 2), aligned(4), may_alias));
 typedef float weiri_vf __attribute__((vector_size(WEIRI_VECTOR / 2)));
@@ -31,7 +31,7 @@ WEIRI_INLINE weiri_vd weiri_vd_load_f64(const double *from)
     return *(const weiri_vd_loose *)from;
 }
 
-/* By intrinsics where there are: gcc 12 makes two halves of __builtin_convertvector. */
+/* With intrinsics where available: gcc 12 makes two halves of __builtin_convertvector. */
 WEIRI_INLINE weiri_vd weiri_vd_load_f32(const float *from)
 {
 #if defined(__AVX512F__)
@@ -89,8 +89,8 @@ WEIRI_INLINE weiri_vd weiri_vd_fms(weiri_vd a, weiri_vd b, weiri_vd c)
 #endif
 }
 
-/* a + b where many conversions stand beside it, which some processors (Zen) do in their adders: by the
- * multipliers, with the same bits. */
+/* a + b where many conversions are done too, which some processors (Zen) execute in their
+ * adders: this uses the multipliers, with the same bits. */
 WEIRI_INLINE weiri_vd weiri_vd_add_beside(weiri_vd a, weiri_vd b)
 {
 #if defined(__FMA__)
@@ -100,7 +100,7 @@ WEIRI_INLINE weiri_vd weiri_vd_add_beside(weiri_vd a, weiri_vd b)
 #endif
 }
 
-/* All ones where a comparison holds; also any vector as bits. */
+/* All ones where a comparison is true; also any vector as bits. */
 typedef int64_t weiri_bits __attribute__((vector_size(WEIRI_VECTOR)));
 
 WEIRI_INLINE bool weiri_all_ones(weiri_bits where)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * convert.c: from values as they lie in a file to rows of a tile: byte order, widths, physical scale.
+ * convert.c: converts values as stored in a file to rows of a tile: byte order, widths, physical
+ * scale.
  */
 #include <math.h>
 #include <string.h>
@@ -43,7 +44,7 @@ bool weiri_stored_is(weiri_stored stored, weir_dtype dtype)
 
 weir_err weiri_stored_parse(const char *text, weiri_stored *ret_stored)
 {
-    /* By weir's names, of which a number counts bits, and NumPy's, of which it counts bytes. */
+    /* weir's names, whose number counts bits, and NumPy's, whose number counts bytes. */
     static const struct {
         const char *names[3];
         weiri_coding coding;
@@ -71,7 +72,7 @@ weir_err weiri_stored_parse(const char *text, weiri_stored *ret_stored)
     } else if (*name == '=' || *name == '|') {
         name++;
     }
-    /* "u8" and "i8" are both: behind a mark of the byte order they are NumPy's, of 8 bytes. */
+    /* "u8" and "i8" can be both: after a mark of the byte order they are NumPy's, of 8 bytes. */
     bool numpys = name != text && (strcmp(name, "u8") == 0 || strcmp(name, "i8") == 0);
     stored.coding = numpys && *name == 'u' ? WEIRI_CODING_U64 : WEIRI_CODING_I64;
     bool known = numpys;
@@ -116,12 +117,14 @@ bool weiri_scale_fits_f32(const weiri_scale *scale, weiri_stored stored)
         double value = fabs((count - scale->base) * scale->numer / scale->denom + scale->offset);
         most = value > most ? value : most;
     }
-    /* Neighbours stay apart where the spacing of f32 at the largest value is smaller than a step; where
-     * it is as large, ties could merge two. A hair is left for the rounding of the scale itself. */
+    /* Neighbouring counts stay distinct if the spacing of f32 at the largest value is smaller
+     * than a step; if it is equal, ties could merge two. A small margin allows for the rounding
+     * of the scale itself. */
     if (!(most < 3e38)) {
         return false;
     }
-    /* Below the largest value: 262144 itself, where the spacing doubles, is still met exactly. */
+    /* Below the largest value: 262144 itself, where the spacing doubles, is still represented
+     * exactly. */
     double spacing = (double)((float)most - nextafterf((float)most, 0));
     bool whole =
         step == 1.0 && scale->offset == floor(scale->offset) && scale->base == floor(scale->base);
@@ -180,7 +183,8 @@ static inline uint32_t load_U32(const unsigned char *from, bool swap)
     return load_bits32(from, swap);
 }
 
-/* IEEE 754 half precision: 1 sign, 5 exponent, 10 fraction bits; those without exponent are fraction * 2^-24. */
+/* IEEE 754 half precision: 1 sign, 5 exponent, 10 fraction bits; numbers with exponent 0 are
+ * fraction * 2^-24. */
 static inline float load_F16(const unsigned char *from, bool swap)
 {
     uint32_t half = load_U16(from, swap), exponent = half >> 10 & 31, fraction = half & 1023;
@@ -222,8 +226,9 @@ static inline double load_F64(const unsigned char *from, bool swap)
 
 /* ---- loops: one a coding and target ------------------------------------------------------------ */
 
-/* Dense runs have their own copy of the loop, with constant steps, so that it becomes vectors: 256
- * channels of i16 at 30 kHz would otherwise cost more than the filters behind them. */
+/* Contiguous runs have their own copy of the loop, with constant steps, so that it is
+ * vectorized: 256 channels of i16 at 30 kHz would otherwise cost more than the filters after
+ * them. */
 #define LOOP(load, width, type, swap)                                                              \
     do {                                                                                           \
         type *to = run->to;                                                                        \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conversion of stored values: every coding, byte order, step and target against one plain definition,
- * and the rule that says where f32 would merge counts.
+ * Conversion of stored values: every coding, byte order, step and target compared with one plain
+ * definition, and the rule for when f32 would merge counts.
  */
 #include "testing.h"
 
@@ -45,7 +45,7 @@ static double decode(weiri_stored stored, const unsigned char *from)
     case WEIRI_CODING_I64:
         return (double)(int64_t)bits;
     case WEIRI_CODING_F16:
-        /* Those without an exponent, infinities and NaN are in halves(). */
+        /* Numbers with exponent 0, infinities and NaN are tested in halves(). */
         return ldexp(1024 + (double)(bits & 1023), (int)(bits >> 10 & 31) - 25) *
                (bits >> 15 ? -1 : 1);
     case WEIRI_CODINGS:
@@ -128,7 +128,7 @@ static void every_coding(void **state)
     }
 }
 
-/* The rule against all 65,536 counts: never f32 where two of them would become one. */
+/* The rule compared with all 65,536 counts: never f32 if two of them would become equal. */
 static void f32_keeps_counts_distinct(void **state)
 {
     (void)state;
@@ -152,7 +152,7 @@ static void f32_keeps_counts_distinct(void **state)
         }
         merges += !distinct;
     }
-    assert_true(fits > 30 && merges > 30); /* both sides were met */
+    assert_true(fits > 30 && merges > 30); /* both cases occurred */
     /* Plain counts, and a whole offset: exact up to 2^24. */
     weiri_scale plain = {.numer = 1, .denom = 1};
     assert_true(weiri_scale_fits_f32(&plain, stored));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * csv.c: columns of text, in: one row a frame, fields apart by comma, semicolon, tab or blanks. A first row
- * that is not all numbers holds labels; lines that begin with # or % before it may state rate, labels and date;
- * a column of times is no channel: its gaps make segments (csv_rows.c). Writing is in csv_write.c.
+ * csv.c: reads CSV: one row per frame, fields separated by comma, semicolon, tab or blanks. A first
+ * row that is not all numbers contains labels; lines before it that begin with # or % may state
+ * rate, labels and date; a column of times is not a channel: its gaps start segments (csv_rows.c).
+ * csv_write.c writes CSV.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 typedef struct preamble {
     double rate_hz;
     char labels[MAX_COMMENT];
-    bool no_time; /* no column is one of times, whatever its label is */
+    bool no_time; /* no column contains times, whatever its label is */
 } preamble;
 
 static void trim_end(char *text, const char *without)
@@ -46,7 +47,7 @@ static weir_err read_comment(weiri_reader *reader, char *text, preamble *ret)
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
         double rate = 0;
         if (weiri_equal_blind(text, rates[i])) {
-            trim_end(value, " \t\r,;"); /* a spreadsheet fills up with separators */
+            trim_end(value, " \t\r,;"); /* a spreadsheet adds trailing separators */
             if (weir_quantity_parse(value, WEIR_FREQUENCY, &rate) == WEIR_OK && rate > 0) {
                 ret->rate_hz = rate;
             }
@@ -93,7 +94,7 @@ static weir_err take_comments(weiri_reader *reader, csv *in, preamble *ret)
     }
 }
 
-/* By what the first line holds outside quotes. A tab goes before all, then a semicolon, then a comma. */
+/* From the first line, outside quotes. A tab takes precedence, then a semicolon, then a comma. */
 static char find_separator(const csv *in)
 {
     bool quoted = false, comma = false, semicolon = false;
@@ -109,15 +110,15 @@ static char find_separator(const csv *in)
     return semicolon ? ';' : comma ? ',' : ' ';
 }
 
-/* What a line holds. */
+/* Content of a line. */
 typedef struct line_fields {
     uint64_t count;
-    bool labels;  /* one of them at least is no number */
+    bool labels;  /* at least one field is not a number */
     bool quoted;  /* some are in quotes */
-    char odd[24]; /* a number that is no plain label such as 1, 2, 3, or "" */
+    char odd[24]; /* a number other than a plain label such as 1, 2, 3, or "" */
 } line_fields;
 
-/* Takes a line; its fields are kept as labels where channels is not NULL. */
+/* Reads a line; its fields are kept as labels if channels is not NULL. */
 static weir_err take_line(weiri_reader *reader, csv *in, weiri_channel *channels, line_fields *ret)
 {
     ending ended = END_FIELD;
@@ -151,8 +152,8 @@ static weir_err take_line(weiri_reader *reader, csv *in, weiri_channel *channels
     return WEIR_OK;
 }
 
-/* What the first line is: labels, unless all of it are numbers. Numbers in quotes are labels as well where the next
- * row has no quotes: weir writes them so. */
+/* What the first line is: labels, unless all fields are numbers. Numbers in quotes are labels
+ * too if the next row has no quotes: weir writes them so. */
 static weir_err judge_first(weiri_reader *reader, csv *in, bool *ret_labels)
 {
     uint64_t first = in->offset + in->at, line = in->line;
@@ -225,7 +226,7 @@ static void drop_time(weiri_reader *reader, csv *in)
     }
 }
 
-/* Text in UTF-16, by its mark or by every other byte of it, which is NUL. */
+/* Text in UTF-16, detected by its mark or by NUL in every other byte. */
 static bool is_utf16(const csv *in)
 {
     const unsigned char *at = in->window;
@@ -297,7 +298,8 @@ static weir_err csv_open(weiri_reader *reader)
     }
     reader->own = in;
     reader->stored = (weiri_stored){.coding = WEIRI_CODING_F64};
-    reader->stored.big_endian = !weiri_stored_is(reader->stored, WEIR_F64); /* values lie as here */
+    /* values are stored as in the tile */
+    reader->stored.big_endian = !weiri_stored_is(reader->stored, WEIR_F64);
     reader->rate_hz = said->rate_hz;
     in->rows = WEIR_FRAMES_UNKNOWN;
     if (!reader->input.pipe) {
@@ -324,7 +326,7 @@ static weir_err csv_plan(const weiri_reader *reader, uint64_t tile_frames, uint6
 {
     (void)reader;
     (void)tile_frames;
-    *ret_bytes = 0; /* window and row are held already: the header was read through them */
+    *ret_bytes = 0; /* window and row are allocated already: the header was read through them */
     return WEIR_OK;
 }
 

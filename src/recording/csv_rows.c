@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * csv_rows.c: rows of columns of text, and the times that they state. Where there is a column of times, a row
- * whose time is further than gap_tolerance from the expected one begins a new segment (S4), as in every other source;
- * nothing is kept of them beside the capped list (M6): they are met again while reading. Segments that a side
- * file lists take precedence.
+ * csv_rows.c: rows of CSV files and the times that they state. If there is a column of times, a row
+ * whose time is further than gap_tolerance from the expected one begins a new segment (S4), as in
+ * every other source; nothing is stored of them except the capped list (M6): they are found again
+ * while reading. Segments listed by a side file take precedence.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,8 +11,9 @@
 
 #include "recording/csv.h"
 
-/* A row that broke off is not read; of one whose line has no end nobody can tell whether its last value is whole.
- * weir ends every line: where a run of it left a part behind, that one broke off too. */
+/* An incomplete row is not read; of one whose line has no end nobody can tell whether its last
+ * value is complete. weir ends every line: if a run of it left a part file, such a row is
+ * incomplete. */
 static void tell_end(weiri_reader *reader, csv *in, bool whole)
 {
     in->cut = !whole;
@@ -21,7 +22,7 @@ static void tell_end(weiri_reader *reader, csv *in, bool whole)
                          : "the last line has no line end; its last value may be truncated");
 }
 
-/* Lines from here on that are not blank: rows, which a read then looks into. */
+/* Lines from here on that are not blank: rows, which a read then examines. */
 weir_err weiri_csv_count_rows(weiri_reader *reader, csv *in)
 {
     for (in->rows = 0;; in->rows++) {
@@ -47,14 +48,15 @@ weir_err weiri_csv_count_rows(weiri_reader *reader, csv *in)
             tell_end(reader, in, false);
             return WEIR_OK;
         }
-        if (byte < 0) { /* the last line has no end: it may break off */
+        if (byte < 0) { /* the last line has no end: it may be incomplete */
             in->bottom = from;
             in->bottom_line = line;
         }
     }
 }
 
-/* Whether the last row is whole, where its line has no end. What is wrong in it otherwise is said when it is read. */
+/* Whether the last row is complete, if its line has no end. Other faults in it are reported when
+ * it is read. */
 static weir_err judge_bottom(weiri_reader *reader, csv *in)
 {
     bool whole = false;
@@ -75,22 +77,22 @@ static weir_err judge_bottom(weiri_reader *reader, csv *in)
 
 /* ---- times --------------------------------------------------------------------------------------------- */
 
-/* Whether a row begins a new segment: its time is further than the tolerance from the segment's start + index /
- * rate, nothing else (S4). A hair is allowed for: 0.1 is not 0.1 in binary. */
+/* Whether a row begins a new segment: its time is further than the tolerance from the segment's
+ * start + index / rate, nothing else (S4). A tiny margin is added: 0.1 is not 0.1 in binary. */
 static bool is_gap(const weiri_reader *reader, const csv *in, double time)
 {
     double expected = in->segment_time + (double)(in->row - in->segment_row) / reader->rate_hz;
     return fabs(time - expected) > in->tolerance_s + 1e-9 + fabs(time) * 1e-15;
 }
 
-/* Looks at a row's time, which may be missing: then it begins no segment. */
+/* Tests a row's time, which may be missing: then it begins no segment. */
 static void take_time(weiri_reader *reader, csv *in, double time, bool *ret_gap)
 {
     *ret_gap = false;
     if (!isfinite(time)) {
         return;
     }
-    if (isnan(in->segment_time)) { /* the first that is stated */
+    if (isnan(in->segment_time)) { /* the first stated time */
         in->segment_time = time - (double)in->row / reader->rate_hz;
         in->origin = in->last_time = in->segment_time;
     } else if (in->gaps && is_gap(reader, in, time)) {
@@ -111,7 +113,7 @@ static int64_t start_ns(const csv *in)
     return isfinite(s) && fabs(s) < 9e9 ? llround(s * 1e9) : 0;
 }
 
-/* Once all rows were seen: how many gaps there are, and what may be wrong about them. */
+/* After all rows: the number of gaps, and what may be wrong about them. */
 static void tell_gaps(weiri_reader *reader, const csv *in)
 {
     if (in->gap_count == 0) {
@@ -136,8 +138,8 @@ static void tell_gaps(weiri_reader *reader, const csv *in)
 
 /* ---- rows ------------------------------------------------------------------------------------------------ */
 
-/* The next row's values, and whether a gap lies before it: then it is held until its segment is begun.
- * *ret_any false: there is no whole row any more. */
+/* The next row's values, and whether a gap precedes it: then it is kept until its segment
+ * begins. *ret_any false: there is no further complete row. */
 static weir_err take_next(weiri_reader *reader, csv *in, bool *ret_any, bool *ret_gap)
 {
     bool any = false, whole = false;
@@ -173,8 +175,8 @@ static weir_err take_next(weiri_reader *reader, csv *in, bool *ret_any, bool *re
     return WEIR_OK;
 }
 
-/* Through the whole file once, for the list of segments; then back to its first row. What is wrong in a row
- * is said when it is read. */
+/* Reads the whole file once, for the list of segments; then returns to its first row. Faults in
+ * a row are reported when it is read. */
 static weir_err find_gaps(weiri_reader *reader, csv *in)
 {
     bool any = true, gap = false;
@@ -201,7 +203,7 @@ static weir_err find_gaps(weiri_reader *reader, csv *in)
     return weiri_csv_go_to(reader, in, in->top, in->top_line);
 }
 
-/* Columns that are not selected may hold anything. */
+/* Columns that are not selected may contain anything. */
 static weir_err mark_wanted(weiri_reader *reader, csv *in)
 {
     unsigned char *wanted = NULL;
@@ -219,7 +221,7 @@ static weir_err mark_wanted(weiri_reader *reader, csv *in)
     return err;
 }
 
-/* A label that begins like that of times and is none of them. */
+/* A label that begins like that of a column of times but is not one. */
 static void tell_time_like(weiri_reader *reader)
 {
     for (uint64_t i = 0; reader->channel_count > 1 && i < reader->pick_count; i++) {
@@ -267,7 +269,7 @@ weir_err weiri_csv_segment(weiri_reader *reader, uint64_t number, bool *ret_any)
     }
     *ret_any = reader->laid_out;
     if (number > 0) {
-        /* What the selection left of the segment before. */
+        /* Skips what the selection left of the segment before. */
         bool any = in->err == WEIR_OK;
         if (in->held && in->begun) {
             in->held = false;
@@ -298,7 +300,7 @@ weiri_csv_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, 
     }
     size_t done = 0;
     size_t frame_bytes = (size_t)weir_spec_frame_bytes(&reader->info.spec);
-    /* A row that is held and whose segment is not begun ends this one. */
+    /* A kept row whose segment has not begun ends this one. */
     while (done < frames && (!in->held || in->begun)) {
         bool any = in->held, gap = false;
         if (!in->held) {
@@ -307,7 +309,9 @@ weiri_csv_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, 
                 in->err = err;
                 snprintf(in->why, sizeof in->why, "%s", weir_err_detail());
                 if (done > 0) {
-                    break; /* what is whole goes out first; this line is gone, so its error is kept */
+                    /* complete rows are delivered first; this line is consumed, so its error is
+                     * kept */
+                    break;
                 }
                 return err;
             }
@@ -324,7 +328,7 @@ weiri_csv_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, 
             done++;
         }
         if (done > 0 && reader->input.pipe && in->at == in->filled) {
-            break; /* a live pipe is not held back */
+            break; /* a live pipe is not delayed */
         }
     }
     *ret_frames = done;

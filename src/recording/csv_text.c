@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * csv_text.c: bytes, fields and numbers of columns of text. Points in any locale. A field is held, never a
- * line, so that no line is too long.
+ * csv_text.c: bytes, fields and numbers of CSV files. The decimal point does not depend on the
+ * locale. A field is stored, never a line, so that no line is too long.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,8 +20,8 @@ static weir_err fill(weiri_reader *reader, csv *in)
     return err;
 }
 
-/* NUL bytes up to the end are what a file system leaves of a file where the power failed: the end is before them.
- * Others are damage. */
+/* NUL bytes up to the end are what a file system leaves after a power failure: the end is before
+ * them. Others are damage. */
 static weir_err pass_nuls(weiri_reader *reader, csv *in)
 {
     uint64_t from = in->offset + in->at;
@@ -56,7 +56,7 @@ weir_err weiri_csv_peek(weiri_reader *reader, csv *in, int *ret_byte)
     return err;
 }
 
-/* The same, in the loop over bytes: a call for each would cost a sixth of reading. */
+/* The same, within the loop over bytes: a call for each would take a sixth of the reading time. */
 static inline weir_err peek(weiri_reader *reader, csv *in, int *ret_byte)
 {
     if (in->at < in->filled && in->window[in->at] != 0) {
@@ -74,7 +74,7 @@ weir_err weiri_csv_hold_lines(weiri_reader *reader, csv *in, int lines)
     in->at = 0;
     bool more = true;
     for (size_t at = 0; lines > 0; at++) {
-        /* A \r needs a look at the byte behind it. */
+        /* After a \r the next byte must be examined. */
         while (more && at + (at < in->filled && in->window[at] == '\r') >= in->filled) {
             size_t got = 0;
             weir_err err =
@@ -128,8 +128,8 @@ static weir_err keep(weiri_reader *reader, csv *in, int byte)
     return WEIR_OK;
 }
 
-/* Behind the opening quote up to the closing one; two of them stand for one. Blanks around are left out, as
- * without quotes. */
+/* From after the opening quote to the closing one; two quotes stand for one. Blanks around are
+ * left out, as without quotes. */
 static weir_err take_quoted(weiri_reader *reader, csv *in)
 {
     for (;;) {
@@ -156,7 +156,7 @@ static weir_err take_quoted(weiri_reader *reader, csv *in)
     }
 }
 
-/* Whether the byte that is next (-1: the end) ends the line: then it is passed. */
+/* Whether the next byte (-1: the end) ends the line: then it is consumed. */
 static bool ends_line(csv *in, int byte, ending *ret_end)
 {
     if (byte >= 0 && byte != in->line_end) {
@@ -208,7 +208,7 @@ weir_err weiri_csv_take_field(weiri_reader *reader, csv *in, ending *ret_end)
     return WEIR_OK;
 }
 
-/* Runs of blanks separate once, and those before the line's end not at all. */
+/* A run of blanks is one separator, and blanks at the line's end are none. */
 weir_err weiri_csv_past_blanks(weiri_reader *reader, csv *in, ending *ret_end)
 {
     while (in->separator == ' ' && *ret_end == END_FIELD) {
@@ -284,7 +284,7 @@ bool weiri_csv_decimal_comma(const char *text, double *ret_number)
     return weiri_number_read(point, &end, ret_number) && *end == 0;
 }
 
-/* "time", "Time (s)", "timestamps", "time_stamp [ms]", "elapsed time": letters alone say it. */
+/* "time", "Time (s)", "timestamps", "time_stamp [ms]", "elapsed time": only letters matter. */
 bool weiri_csv_time(const char *label, double *ret_unit)
 {
     static const struct {
@@ -385,7 +385,7 @@ weir_err weiri_csv_take_row(weiri_reader *reader, csv *in, double *values, bool 
         double number = NAN;
         bool is_number = !wanted || weiri_csv_number(in->field, &number);
         if (ended == END_FILE && (!is_number || (in->field_bytes == 0 && in->columns > 1))) {
-            break; /* cut off within a field, or just before one */
+            break; /* truncated within a field, or just before one */
         }
         if ((ended != END_FIELD && ended != END_FILE && count + 1 != in->columns) ||
             count >= in->columns) {
@@ -399,13 +399,13 @@ weir_err weiri_csv_take_row(weiri_reader *reader, csv *in, double *values, bool 
         }
         values[count] = number;
     }
-    /* What breaks off in NULs was not written to its end. */
+    /* Data that end in NULs were not completely written. */
     *ret_whole = count == in->columns && !(ended == END_FILE && in->nuls_told);
     in->unended = ended == END_FILE;
     return WEIR_OK;
 }
 
-/* Back to a place in what has been read; of a pipe that is within the window. */
+/* Back to a place that was read; for a pipe within the window. */
 weir_err weiri_csv_go_to(weiri_reader *reader, csv *in, uint64_t offset, uint64_t line)
 {
     in->line = line;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * csv_write.c: rows as text: a header row of labels, then a line a frame; a number is the shortest text
- * that reads back as the same value, a missing one is nan. Comma, or tab where the name ends in .tsv or
- * .txt. What a table of numbers cannot hold (units, rate, gaps) is in the side file.
+ * csv_write.c: writes rows as text: a header row of labels, then one line per frame; a number is
+ * the shortest text that reads back as the same value, a missing one is nan. Separated by comma, or
+ * by tab if the name ends in .tsv or .txt. Units, rate and gaps are in the side file.
  */
 #include <locale.h>
 #include <math.h>
@@ -56,7 +56,8 @@ weir_err weiri_csv_holds(const weir_spec *spec, bool to_pipe)
 static weir_err put_label(weiri_writer *writer, const char *label)
 {
     double number = 0;
-    /* What reads as a number, or as a missing one, is a label to the reader where it is in quotes. */
+    /* A label that reads as a number or as a missing value stays a label for the reader if it is
+     * in quotes. */
     bool quote = strpbrk(label, "\",;\t\n #%") || weiri_csv_number(label, &number);
     weir_err err = quote ? weiri_writer_put(writer, "\"", 1) : WEIR_OK;
     for (; err == WEIR_OK && *label; label++) {
@@ -67,7 +68,7 @@ static weir_err put_label(weiri_writer *writer, const char *label)
     return err == WEIR_OK && quote ? weiri_writer_put(writer, "\"", 1) : err;
 }
 
-/* The label of a column; text is where one is made that the stream has not. */
+/* The label of a column; text is for one that the stream does not have. */
 static const char *label_of(const weir_axis *axis, uint64_t column, char *text, size_t size)
 {
     char number[NUMBER_BYTES];
@@ -118,7 +119,7 @@ static weir_err begin(weiri_writer *writer, const weir_source_info *source, cons
     return err;
 }
 
-/* As weiri_number_write, of a float: 6 to 9 digits. A whole number needs no search. */
+/* As weiri_number_write, for a float: 6 to 9 digits. A whole number needs no search. */
 static size_t write_f32(float number, char *text)
 {
     if (!isfinite(number)) {
@@ -155,7 +156,8 @@ static size_t write_value(weir_dtype dtype, const unsigned char *at, char *text)
         break;
     }
     double number = *(const double *)(const void *)at;
-    /* A missing one is not compared: that would raise SIGFPE for a caller who has asked for it (S6). */
+    /* A missing value is not compared: that would raise SIGFPE for a caller who has enabled it
+     * (S6). */
     if (isfinite(number) && fabs(number) < 1e6 && number == (double)(int)number) {
         return (size_t)snprintf(text, NUMBER_BYTES, "%d", (int)number);
     }
@@ -184,7 +186,7 @@ static weir_err put_rows(weiri_writer *writer, const weir_message *block)
     return err;
 }
 
-/* A point in any locale: snprintf and strtof follow the thread's. */
+/* A decimal point in any locale: snprintf and strtof follow the thread's locale. */
 static weir_err rows(weiri_writer *writer, const weir_message *block)
 {
     locale_t c = weiri_locale_c();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * edf.c: EDF, EDF+, BDF and BDF+ in: data records in which each signal's samples lie together. Written
- * here because the usual library refuses odd files and cannot stream within a limit. Every field is
- * checked before it is used. Annotations and the onsets of records: edf_notes.c.
+ * edf.c: reads EDF, EDF+, BDF and BDF+: data records in which each signal's samples are contiguous.
+ * A reader of our own because the usual library refuses unusual files and cannot stream within a
+ * limit. Every field is checked before it is used. Annotations and the onsets of records are in
+ * edf_notes.c.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -12,8 +13,8 @@
 
 #include "recording/edf.h"
 
-#define WHOLE_BYTES (4u * 1024u * 1024u)  /* records up to this are read whole */
-#define PIPE_BYTES  (64u * 1024u * 1024u) /* records above this are not read from a pipe */
+#define WHOLE_BYTES (4u * 1024u * 1024u)  /* records up to this size are read as a whole */
+#define PIPE_BYTES  (64u * 1024u * 1024u) /* larger records are not read from a pipe */
 #define MAX_SIGNALS 9999
 #define MAX_SAMPLES 99999999.0
 #define RESERVED_AT 192
@@ -23,7 +24,7 @@
 
 /* ---- fields --------------------------------------------------------------------------------------- */
 
-/* A number in a field of blanks, zero bytes and digits; a comma is taken for a point. */
+/* A number in a field of blanks, zero bytes and digits; a comma is read as a point. */
 static bool read_number(const char *field, size_t width, double *ret_number)
 {
     char text[24];
@@ -70,18 +71,6 @@ static weir_err head_number(const weiri_reader *reader,
     return WEIR_OK;
 }
 
-static weir_err read_exactly(weiri_reader *reader, uint64_t offset, void *to, size_t bytes)
-{
-    size_t got = 0;
-    weir_err err = weiri_input_read(&reader->input, offset, to, bytes, bytes, &got);
-    if (err == WEIR_OK && got < bytes) {
-        return weiri_malformed(reader, offset + got,
-                               "the file ends within its header: found %zu bytes, expected %zu",
-                               got, bytes);
-    }
-    return err;
-}
-
 /* ---- start ---------------------------------------------------------------------------------------- */
 
 static bool two_digits(const char *text, int *ret)
@@ -122,7 +111,7 @@ static weir_err read_start(weiri_reader *reader, const edf *e)
         return WEIR_OK;
     }
     when.tm_mon--;
-    /* Where the first record begins after the second that the header states. */
+    /* Where the first record begins, after the second stated in the header. */
     int64_t second = 1000000000;
     int64_t behind =
         e->first_ns % second < 0 ? e->first_ns % second + second : e->first_ns % second;
@@ -152,8 +141,8 @@ typedef struct signal {
     bool notes;
 } signal;
 
-/* Notes why a signal cannot be read, an error once it is selected: the first reason, or one that counts
- * cannot be read for either. */
+/* Notes why a signal cannot be read, which is an error once it is selected: the first reason,
+ * preferring one for which counts cannot be read either. */
 static weir_err
 flaw(weiri_reader *reader, signal *s, bool of_scale, uint64_t at, const char *format, ...)
     WEIRI_PRINTF(5, 6);
@@ -207,7 +196,7 @@ static weir_err take_field(weiri_reader *reader,
                           "found \"0\", expected at least 1 sample per record: signal %u (%.32s)",
                           i, s->channel.label);
     default:
-        /* Writers leave these of annotations as they please. */
+        /* Writers leave these fields of annotation signals in any state. */
         return s->notes || read_number(field, width, numbers[number - 2])
                    ? WEIR_OK
                    : flaw(reader, s, true, at,
@@ -216,7 +205,8 @@ static weir_err take_field(weiri_reader *reader,
     }
 }
 
-/* The header holds all labels, then all transducers, and so on: read in that order, in pieces. */
+/* The header contains all labels, then all transducers, and so on: read in that order, in
+ * pieces. */
 static weir_err read_signals(weiri_reader *reader, const edf *e, signal *signals)
 {
     static const struct {
@@ -229,7 +219,7 @@ static weir_err read_signals(weiri_reader *reader, const edf *e, signal *signals
         for (uint32_t first = 0; first < e->signals;) {
             uint32_t count = (uint32_t)(sizeof piece / width);
             count = count < e->signals - first ? count : e->signals - first;
-            weir_err err = read_exactly(reader, base + first * width, piece, count * width);
+            weir_err err = weiri_reader_header(reader, base + first * width, piece, count * width);
             for (uint32_t i = 0; err == WEIR_OK && i < count; i++) {
                 err = take_field(reader, &signals[first + i], first + i, number, piece + i * width,
                                  width, base + (first + i) * width);
@@ -252,7 +242,7 @@ static bool is_finite(const weiri_scale *scale, bool bdf)
            isfinite((most - scale->base) * scale->numer / scale->denom + scale->offset);
 }
 
-/* Rate and scale of signal `i`, or why there is none. */
+/* Rate and scale of signal `i`, or why it has none. */
 static weir_err set_scale(weiri_reader *reader, const edf *e, signal *s, uint32_t i)
 {
     weiri_channel *channel = &s->channel;
@@ -263,7 +253,7 @@ static weir_err set_scale(weiri_reader *reader, const edf *e, signal *s, uint32_
                     s->samples, e->duration_s, i, channel->label);
     }
     double round_hz = nearbyint(rate_hz);
-    /* 3000 samples in 0.1 s are 30 kHz, whatever 0.1 is in binary. */
+    /* 3000 samples in 0.1 s are 30 kHz, although 0.1 is not exact in binary. */
     channel->rate_hz = fabs(rate_hz - round_hz) < 1e-12 * rate_hz ? round_hz : rate_hz;
     if (channel->flaw) {
         return WEIR_OK;
@@ -291,7 +281,7 @@ static weir_err set_scale(weiri_reader *reader, const edf *e, signal *s, uint32_
                       s->physical_min, s->physical_max);
 }
 
-/* From signals to channels: annotations are none; place is the offset within a record. */
+/* Makes channels of the signals, except annotations; place is the offset within a record. */
 static weir_err make_channels(weiri_reader *reader, edf *e, signal *signals)
 {
     uint64_t width = e->bdf ? 3 : 2;
@@ -332,7 +322,7 @@ static bool probe(const unsigned char *first, size_t count)
 
 static weir_err read_head(weiri_reader *reader, edf *e)
 {
-    weir_err err = read_exactly(reader, 0, e->head, EDF_HEAD);
+    weir_err err = weiri_reader_header(reader, 0, e->head, EDF_HEAD);
     if (err != WEIR_OK) {
         return err;
     }
@@ -396,7 +386,7 @@ static void tell_cut(weiri_reader *reader, uint64_t bytes)
                  (unsigned long long)bytes, (unsigned long long)e->record_bytes);
 }
 
-/* The header's claim against the file: from here on every offset lies within it. */
+/* Checks the header's claim against the file: from here on every offset is within it. */
 static weir_err check_size(weiri_reader *reader, edf *e)
 {
     uint64_t whole, rest;
@@ -429,7 +419,7 @@ static weir_err check_size(weiri_reader *reader, edf *e)
         }
         return WEIR_OK;
     }
-    /* A recorder that was killed leaves -1 or 0 there, a copy that broke off more than there are. */
+    /* A recorder that was killed leaves -1 or 0 there, an interrupted copy more than there are. */
     e->records = (int64_t)whole;
     if (stated == 0 && whole > 0) {
         weiri_notice(&reader->notices,
@@ -488,10 +478,10 @@ static weir_err edf_layout(weiri_reader *reader)
     edf *e = reader->own;
     uint64_t width = weiri_stored_bytes(reader->stored);
     const weiri_channel *channel = &reader->channels[reader->picks ? reader->picks[0] : 0];
-    /* Channels of one rate have as many samples a record. */
+    /* Channels of one rate have equally many samples in a record. */
     e->samples = (uint64_t)nearbyint(channel->rate_hz * e->duration_s);
     reader->run_frames = e->samples;
-    /* Of few channels out of many only theirs are read. */
+    /* If few of many channels are selected, only theirs are read. */
     uint64_t picked = reader->pick_count * e->samples * width;
     e->by_columns =
         !reader->input.pipe && (e->record_bytes > WHOLE_BYTES || picked < e->record_bytes / 8);
@@ -503,7 +493,7 @@ static weir_err edf_layout(weiri_reader *reader)
     return WEIR_OK;
 }
 
-/* With gaps a segment's end is known only once it is read: its length is left open here. */
+/* With gaps a segment's end is only known when it is read: its length stays unknown here. */
 static weir_err edf_segment(weiri_reader *reader, uint64_t number, bool *ret_any)
 {
     edf *e = reader->own;
@@ -561,7 +551,7 @@ static size_t column_at(const weiri_reader *reader, uint64_t column)
     return (size_t)channel_place(reader, column);
 }
 
-/* What stands behind the last whole record. A pipe that ends is known only here. */
+/* Bytes after the last complete record. The end of a pipe is only known here. */
 static weir_err ends_early(weiri_reader *reader, uint64_t record, size_t got)
 {
     const edf *e = reader->own;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * edf.h: an EDF or BDF file as edf.c (header, signals, rows) and edf_notes.c (annotation signals: onsets of
- * records, events) share it.
+ * edf.h: what edf.c (header, signals, rows) and edf_notes.c (annotation signals: onsets of records,
+ * events) share about an EDF or BDF file.
  */
 #ifndef WEIRI_EDF_H
 #define WEIRI_EDF_H
@@ -18,17 +18,17 @@ typedef struct edf_notes {
 typedef struct edf {
     char head[EDF_HEAD];
     bool bdf, plus;
-    bool disjoint; /* EDF+D, BDF+D: says that there may be gaps */
-    bool gaps;     /* there are some: onsets of records tell where it goes on */
+    bool disjoint; /* EDF+D, BDF+D: states that there may be gaps */
+    bool gaps;     /* there are gaps: segments follow from the onsets of records */
     uint32_t signals;
     double duration_s;
     int64_t stated;  /* number of records in the header */
-    int64_t records; /* that are there; -1 = not known (a pipe) */
+    int64_t records; /* that are present; -1 = unknown (a pipe) */
     uint64_t record_bytes;
-    uint64_t samples; /* a record, of the picked channels */
+    uint64_t samples; /* per record, of the selected channels */
     bool by_columns;
 
-    edf_notes *notes; /* annotation signals; the first one holds the onsets */
+    edf_notes *notes; /* annotation signals; the first one contains the onsets */
     uint32_t note_count;
     int64_t first_ns; /* onset of the first record: the recording's origin */
     double tolerance_ns;
@@ -41,7 +41,7 @@ typedef struct edf {
     int64_t segment_ns;      /* onset of segment_record */
 } edf;
 
-/* What is in an annotation signal, one text at a time. */
+/* The content of an annotation signal, one text at a time. */
 typedef struct edf_note {
     int64_t onset_ns, duration_ns; /* duration -1 = not stated */
     const char *text;
@@ -52,9 +52,9 @@ typedef struct edf_note_walk {
     const char *at, *end;
     bool inside; /* a list whose onset is known */
     edf_note note;
-    uint64_t lost;    /* lists without an onset that can be read: passed over */
-    uint64_t cut;     /* texts without an end: as much as there is */
-    uint64_t untimed; /* durations that cannot be read: as if not stated */
+    uint64_t lost;    /* lists without a readable onset: ignored */
+    uint64_t cut;     /* texts without an end: read as far as they go */
+    uint64_t untimed; /* unreadable durations: as if not stated */
 } edf_note_walk;
 /* The next text, empty ones included; false: the end. */
 bool weiri_edf_note_next(edf_note_walk *walk, edf_note *ret);
@@ -65,12 +65,12 @@ typedef struct edf_onset {
     bool stated; /* else it follows the one before */
 } edf_onset;
 
-/* Once the signals are known: memory for reading, onset of the first record. */
+/* After the signals are known: memory for reading, onset of the first record. */
 weir_err weiri_edf_notes_open(weiri_reader *reader);
-/* layout(), where annotations can be read: all of them, and all segments; sets e->gaps. */
+/* layout(), if annotations can be read: all of them, and all segments; sets e->gaps. */
 weir_err weiri_edf_notes_scan(weiri_reader *reader);
-/* Moves e->checked on to that record, or to the last one of its segment or of the file. *ret_gap: the one after
- * e->checked begins another segment (S4), at *ret_onset. */
+/* Moves e->checked to that record, or to the last one of its segment or of the file. *ret_gap:
+ * the record after e->checked begins another segment (S4), at *ret_onset. */
 weir_err
 weiri_edf_advance(weiri_reader *reader, uint64_t record, edf_onset *ret_onset, bool *ret_gap);
 

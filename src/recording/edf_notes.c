@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * edf_notes.c: the annotation signals of EDF+ and BDF+: lists of "+onset 0x15 duration 0x14 text 0x14 0x00".
- * The first list of each record states when the record begins, which makes the segments. Onsets are decimals
- * and stay whole numbers of ns. What writers get wrong is read where its meaning is plain (no sign, a comma,
- * an exponent, an end that is missing), and counted in a notice where it is not. Keeps one window of the file;
- * annotations are kept by weiri_reader_annotate, which caps them.
+ * edf_notes.c: the annotation signals of EDF+ and BDF+: lists of "+onset 0x15 duration 0x14 text
+ * 0x14 0x00". The first list of each record states when the record begins, which makes the
+ * segments. Onsets are decimals and stay whole numbers of ns. Mistakes of writers are read if their
+ * meaning is clear (no sign, a comma, an exponent, a missing end), and counted in a notice if it is
+ * not. One window of the file is in memory; annotations are stored by weiri_reader_annotate, which
+ * limits their number.
  */
 #include <math.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "recording/edf.h"
 
 #define WINDOW_BYTES                                                                               \
-    (64u * 1024u)            /* also the most that is read of one annotation signal a record */
+    (64u * 1024u)            /* also the most that is read of one annotation signal per record */
 #define MOST_NS (1ull << 62) /* 146 years: the difference of two onsets is within 63 bits */
 
 /* ---- lists ---------------------------------------------------------------------------------------- */
@@ -32,7 +33,7 @@ static void trim(const char **at, const char **end)
     }
 }
 
-/* The exponent of a decimal at e or E; *at goes behind it. */
+/* The exponent of a decimal at e or E; *at moves past it. */
 static int64_t read_exponent(const char **at, const char *end)
 {
     const char *from = *at + 1;
@@ -124,7 +125,7 @@ bool weiri_edf_note_next(edf_note_walk *walk, edf_note *ret)
         const char *stop = zero ? zero : walk->end;
         const char *from = walk->at, *to = stop;
         trim(&from, &to);
-        if (from == to && !walk->inside) { /* nothing, or blanks that fill the record */
+        if (from == to && !walk->inside) { /* nothing, or blanks up to the end of the record */
             walk->at = stop + (zero != NULL);
             continue;
         }
@@ -161,7 +162,7 @@ read_notes(weiri_reader *reader, uint64_t record, uint32_t number, edf_note_walk
     uint64_t at = reader->data_offset + record * e->record_bytes + notes->at;
     size_t bytes = notes->bytes < e->window_bytes ? (size_t)notes->bytes : e->window_bytes;
     if (at < e->window_at || at + bytes > e->window_at + e->window_have) {
-        /* Of small records several at once; of large ones nothing else is read. */
+        /* Of small records several are read at once; of large ones nothing else is read. */
         bool many = e->record_bytes <= e->window_bytes / 4;
         size_t piece = many ? e->window_bytes : bytes;
         e->window_at = at;
@@ -179,7 +180,7 @@ read_notes(weiri_reader *reader, uint64_t record, uint32_t number, edf_note_walk
     return WEIR_OK;
 }
 
-/* The list that is the very first states the onset of its record, by an empty text. */
+/* The very first list states the onset of its record, by an empty text. */
 static bool keeps_time(const char *first, const edf_note *note)
 {
     return *first != 0 && note->bytes == 0;
@@ -238,15 +239,15 @@ weir_err weiri_edf_notes_open(weiri_reader *reader)
 
 /* ---- segments ------------------------------------------------------------------------------------- */
 
-/* By how much a record begins later than `records` of them last, ns. */
+/* How much later a record begins than if it followed `records` others, ns. */
 static double lateness(const edf *e, int64_t from_ns, uint64_t records, edf_onset onset)
 {
     double lasts_ns = e->duration_s * 1e9 * (double)records;
     return onset.stated ? (double)(onset.ns - from_ns) - lasts_ns : 0;
 }
 
-/* Whether a record begins a segment: further from the expected time than gap_tolerance, nothing else (S4).
- * Half a ns is for the rounding. */
+/* Whether a record begins a segment: further from the expected time than gap_tolerance, nothing
+ * else (S4). Half a ns is for rounding. */
 static bool is_gap(const edf *e, uint64_t record, edf_onset onset)
 {
     double late_ns = lateness(e, e->segment_ns, record - e->segment_record, onset);
@@ -270,11 +271,10 @@ weiri_edf_advance(weiri_reader *reader, uint64_t record, edf_onset *ret_onset, b
     return err;
 }
 
-/* What a scan meets. */
+/* What a scan finds. */
 typedef struct edf_tally {
     uint64_t silent, lost, cut, untimed, wide;
-    uint64_t gaps,
-        drifts; /* of the gaps those where the record before is as near as it should be */
+    uint64_t gaps, drifts; /* those gaps before which the preceding record is on time */
 } edf_tally;
 
 /* All annotations of one record, and its onset. */

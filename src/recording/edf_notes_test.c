@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Annotations of EDF+ and BDF+: events on the clock of the segments, and the onsets of records, which make
- * segments where they do not follow on each other (S4). Files are made by make_edf.h.
+ * Annotations of EDF+ and BDF+: events in the time of the segments, and the onsets of records,
+ * which begin segments if they are not contiguous (S4). Files are made by make_edf.h.
  */
 #include "make_edf.h"
 
-/* Annotation lists of record r; texts hold zero bytes. */
+/* Annotation lists of record r; texts contain zero bytes. */
 #define LIST(r, text) (m.lists[r] = text, m.list_bytes[r] = sizeof text - 1)
+
+/* Reads the two signals of the higher rate. */
+static weir_recording_options two_signals(bool counts)
+{
+    weir_recording_options options = weir_recording_options_default();
+    options.channels = "0-1";
+    options.counts = counts;
+    return options;
+}
 
 static void preset_gaps(maker *of, bool bdf)
 {
@@ -14,7 +23,7 @@ static void preset_gaps(maker *of, bool bdf)
     preset(&m);
     m.bdf = bdf;
     m.kind = bdf ? "BDF+D" : "EDF+D";
-    m.samples[3] = "100"; /* so that one channel is few of a record and read by columns */
+    m.samples[3] = "100"; /* so that one channel is a small part of a record and read by columns */
     m.counts[3] = 100;
     m.head_bytes = "1280";
     LIST(0, "+0.25\x14\x14\0+0.3\x15"
@@ -31,7 +40,7 @@ static void preset_gaps(maker *of, bool bdf)
     *of = m;
 }
 
-/* Frames of a file with gaps: each as it stands, under any cut. */
+/* Frames of a file with gaps, for any message boundaries. */
 static void check_gaps(const char *path,
                        const weir_recording_options *options,
                        const uint64_t *lengths,
@@ -62,7 +71,7 @@ static void check_gaps(const char *path,
     }
 }
 
-/* S4: where the onset of a record is not where the one before ends, a segment begins. */
+/* S4: if the onset of a record is not where the one before ends, a segment begins. */
 static void gaps(void **state)
 {
     (void)state;
@@ -90,7 +99,8 @@ static void gaps(void **state)
             assert_string_equal(info->notices[i], said[i]);
         }
         source->ops->close(source);
-        /* 1.5 s from the start: 0.25 s into the second segment; up to the third one's second frame. */
+        /* 1.5 s from the start: 0.25 s into the second segment; up to the third one's second
+         * frame. */
         options.start_s = 1.5;
         options.duration_s = 3.35;
         static const uint64_t part[] = {25, 2};
@@ -106,7 +116,7 @@ static void gaps(void **state)
         options.gap_tolerance_s = 0.1e-3;
         static const uint64_t narrow[] = {20, 20, 10, 10};
         check_gaps(path, &options, narrow, 4, 0);
-        /* Backwards is as far as forwards: the distance decides, nothing else. */
+        /* Backwards counts like forwards: the distance decides, nothing else. */
         LIST(3, "+0\x14\x14\0");
         LIST(4, "+0.5\x14\x14\0");
         static const uint64_t back[] = {30, 20, 10};
@@ -115,7 +125,7 @@ static void gaps(void **state)
         static const uint64_t one[] = {60};
         options.gap_tolerance_s = 100;
         check_gaps(own_path("b.edf"), &options, one, 1, 0);
-        /* A record that says nothing of its onset goes on. */
+        /* A record without an onset continues the one before. */
         LIST(1, "\0\0");
         options.gap_tolerance_s = 1e-3;
         static const uint64_t silent[] = {20, 10, 20, 10};
@@ -128,32 +138,29 @@ static void gaps(void **state)
     }
 }
 
-/* Of a file that is cut all that is whole is read, gaps included. */
+/* Of a truncated file all complete records are read, gaps included. */
 static void part_of_a_cut(void **state)
 {
     (void)state;
     maker m;
     preset_gaps(&m, false);
     make(&m, "c.edf");
-    weir_recording_options options = weir_recording_options_default();
-    options.counts = true;
-    options.channels = "0-1";
+    weir_recording_options options = two_signals(true);
     static const uint64_t whole[] = {20, 30};
     check_gaps(write_file("c.edf", m.file, m.bytes - 7), &options, whole, 2, 0);
     m.records = "-1";
     make(&m, "c.edf");
     check_gaps(write_file("c.edf", m.file, m.bytes - 7), &options, whole, 2, 0);
-    const char *path = write_file("c.edf", m.file, m.bytes - 6 * 244 + 10); /* none is whole */
+    const char *path = write_file("c.edf", m.file, m.bytes - 6 * 244 + 10); /* none is complete */
     assert_fails(open_only(path, &options), WEIR_E_RECORDING,
                  "the file ends within its first record: found 10 bytes, expected 244");
 }
 
-/* The notices of a file, each as it stands. */
+/* The notices of a file, word for word. */
 static void check_notices(const char *path, const char *const *said, size_t count)
 {
     weir_source *source = NULL;
-    weir_recording_options options = weir_recording_options_default();
-    options.channels = "0-1";
+    weir_recording_options options = two_signals(false);
     assert_ok(weir_recording_open(path, &options, &source));
     const weir_source_info *info = source->ops->info(source);
     for (size_t i = 0; i < info->notice_count && i < count; i++) {
@@ -163,7 +170,7 @@ static void check_notices(const char *path, const char *const *said, size_t coun
     source->ops->close(source);
 }
 
-/* A file that says it has no gaps is believed as far as its onsets bear it out. */
+/* A file that states it has no gaps is read by its onsets. */
 static void jumps(void **state)
 {
     (void)state;
@@ -179,9 +186,7 @@ static void jumps(void **state)
         LIST(0, "+0\x14\x14\0");
         LIST(1, "+1\x14\x14\0");
         LIST(2, "+60\x14\x14\0+60.5\x14late\x14\0");
-        weir_recording_options options = weir_recording_options_default();
-        options.counts = true;
-        options.channels = "0-1";
+        weir_recording_options options = two_signals(true);
         static const uint64_t lengths[] = {20, 10};
         const char *path = make(&m, "j.edf");
         path = write_file("j.edf", m.file, m.bytes - 3 * (m.bytes - 1280) / 6);
@@ -201,8 +206,8 @@ static void jumps(void **state)
     }
 }
 
-/* The distance is from start + index / rate: late and then on time is no gap, a drift is one as soon as it is
- * beyond the tolerance, and a notice says what it is. */
+/* The distance is from start + index / rate: late and then on time is no gap, a drift is one as
+ * soon as it exceeds the tolerance, and a notice explains it. */
 static void distances(void **state)
 {
     (void)state;
@@ -217,9 +222,7 @@ static void distances(void **state)
     LIST(3, "+3\x14\x14\0");
     LIST(4, "+4.001\x14\x14\0"); /* to the ns */
     LIST(5, "+5\x14\x14\0");
-    weir_recording_options options = weir_recording_options_default();
-    options.counts = true;
-    options.channels = "0-1";
+    weir_recording_options options = two_signals(true);
     static const uint64_t one[] = {60};
     check_gaps(make(&m, "j.edf"), &options, one, 1, 0);
     check_notices(own_path("j.edf"), NULL, 0);
@@ -257,14 +260,13 @@ static void check_annotations(const char *path,
     source->ops->close(source);
 }
 
-/* Events come on the clock of the segments: from the first frame, which begins at 0.25 s. */
+/* Events are relative to the first frame, which begins at 0.25 s. */
 static void annotations(void **state)
 {
     (void)state;
     maker m;
     preset_gaps(&m, false);
-    weir_recording_options options = weir_recording_options_default();
-    options.channels = "0-1";
+    weir_recording_options options = two_signals(false);
     static const char *const all[] = {"50000000 100000000 blink", "1250000000 -1 one",
                                       "1250000000 -1 two",        "8750000000 -1 far \xc2\xb5V",
                                       "-150000000 -1 before",     "6750000000 -1 cut"};
@@ -277,13 +279,13 @@ static void annotations(void **state)
     options.start_s = 0.2;
     options.duration_s = 3;
     check_annotations(own_path("a.edf"), &options, all + 1, 2);
-    /* Continuous recordings hold them as well. */
+    /* Continuous recordings contain them as well. */
     m.kind = "EDF+C";
     options.start_s = options.duration_s = NAN;
     check_annotations(make(&m, "a.edf"), &options, all, 6);
 }
 
-/* One list in a file of its own: what comes of it, or what is told. */
+/* One list in a file of its own: its result, or the notice. */
 static void lists(void **state)
 {
     (void)state;
@@ -358,12 +360,11 @@ static void lists(void **state)
         m.list_bytes[0] = cases[i].bytes + 5;
         make(&m, "l.edf");
         const char *path = write_file("l.edf", m.file, 1280 + 2 * (10 + 10 + 2 + 30));
-        weir_recording_options options = weir_recording_options_default();
-        options.channels = "0-1";
+        weir_recording_options options = two_signals(false);
         check_annotations(path, &options, &cases[i].event, cases[i].event != NULL);
         check_notices(path, &cases[i].notice, cases[i].notice != NULL);
     }
-    /* A list that the record cuts. */
+    /* A list truncated by the record's end. */
     maker m;
     preset(&m);
     m.records = "1";
@@ -372,13 +373,12 @@ static void lists(void **state)
     make(&m, "l.edf");
     static const char *const event[] = {"1000000000 -1 start of"}, *const said[] = {cut};
     const char *path = write_file("l.edf", m.file, 1280 + 2 * (10 + 10 + 2 + 8));
-    weir_recording_options options = weir_recording_options_default();
-    options.channels = "0-1";
+    weir_recording_options options = two_signals(false);
     check_annotations(path, &options, event, 1);
     check_notices(path, said, 1);
 }
 
-/* What is far beyond any recording neither wraps nor makes a segment. */
+/* Values far beyond any recording neither wrap around nor begin a segment. */
 static void far(void **state)
 {
     (void)state;
@@ -397,14 +397,12 @@ static void far(void **state)
     LIST(3, "\0");
     LIST(4, "\0");
     LIST(5, "\0");
-    weir_recording_options options = weir_recording_options_default();
-    options.counts = true;
-    options.channels = "0-1";
+    weir_recording_options options = two_signals(true);
     static const uint64_t lengths[] = {2000, 4000};
     check_gaps(make(&m, "f.edf"), &options, lengths, 2, 0);
     static const char *const events[] = {"9223372036000000000 4611686018000000000 last"};
     check_annotations(own_path("f.edf"), &options, events, 1);
-    /* The part of the last segment that a window leaves begins beyond 292 years. */
+    /* The part of the last segment that a selection leaves begins beyond 292 years. */
     options.start_s = 9223372036.0 + 1e8;
     static const uint64_t part[] = {3000};
     check_gaps(own_path("f.edf"), &options, part, 1, 3000);
@@ -414,7 +412,7 @@ static void far(void **state)
     source->ops->close(source);
 }
 
-/* A text that is longer than what is kept is cut between characters, and counted. */
+/* A text longer than the limit is cut between characters, and counted. */
 static void long_texts(void **state)
 {
     (void)state;
@@ -434,14 +432,13 @@ static void long_texts(void **state)
     static const char *const said[] = {"1 annotations are truncated to 400 bytes"};
     check_notices(make(&m, "t.edf"), said, 1);
     weir_source *source = NULL;
-    weir_recording_options options = weir_recording_options_default();
-    options.channels = "0-1";
+    weir_recording_options options = two_signals(false);
     assert_ok(weir_recording_open(own_path("t.edf"), &options, &source));
     assert_int_equal(strlen(source->ops->info(source)->annotations[0].text), 399);
     source->ops->close(source);
 }
 
-/* M6: as many as there is room for, and the count of the rest. */
+/* M6: as many as fit, and the number of the rest. */
 static void many_annotations(void **state)
 {
     (void)state;
@@ -458,8 +455,7 @@ static void many_annotations(void **state)
         m.lists[r] = list;
         m.list_bytes[r] = used;
     }
-    weir_recording_options options = weir_recording_options_default();
-    options.channels = "0-1";
+    weir_recording_options options = two_signals(false);
     weir_source *source = NULL;
     assert_ok(weir_recording_open(make(&m, "m.edf"), &options, &source));
     const weir_source_info *info = source->ops->info(source);

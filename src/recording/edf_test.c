@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * EDF and BDF in, on files made here field by field: values, odd headers that are read, wrong ones that
- * are refused by name of the field. Annotations and gaps: edf_notes_test.c; real files:
- * tests/promise/recordings_test.c.
+ * Reading EDF and BDF files made here field by field: values, unusual headers that are read, wrong
+ * ones that are refused with the field's name. Annotations and gaps are in edf_notes_test.c, real
+ * files in tests/promise/recordings_test.c.
  */
 #include "make_edf.h"
 
@@ -39,7 +39,7 @@ static void values(void **state)
         m.label[3] = m.bdf ? "BDF Annotations" : "EDF Annotations";
         m.kind = m.bdf ? "BDF+C" : "EDF+C";
         weir_recording_options options = weir_recording_options_default();
-        options.channels = which & 2 ? "fp1,Fp2" : NULL; /* labels are found case-blind too */
+        options.channels = which & 2 ? "fp1,Fp2" : NULL; /* labels are found regardless of case */
         options.exclude = which & 2 ? NULL : "Temp";
         options.counts = which & 4;
         weir_source *source = NULL;
@@ -177,11 +177,12 @@ static void odd_and_read(void **state)
     }
 }
 
-/* The last record is cut and the header does not say how many there are: what is whole is read. */
+/* The last record is truncated and the header does not state how many there are: complete ones
+ * are read. */
 static void damaged_tail(void **state)
 {
     (void)state;
-    for (int zero = 0; zero < 2; zero++) { /* both are what a recorder leaves that was killed */
+    for (int zero = 0; zero < 2; zero++) { /* a killed recorder leaves both */
         maker m;
         preset(&m);
         m.records = zero ? "0" : "-1";
@@ -207,7 +208,7 @@ static void damaged_tail(void **state)
     }
 }
 
-/* DESIGN 9: file, offset, what was found, what was expected; nothing stays open. */
+/* DESIGN 9: file, offset, what was found, what was expected; no descriptor stays open. */
 static void wrong_and_refused(void **state)
 {
     (void)state;
@@ -318,7 +319,8 @@ static void wrong_and_refused(void **state)
     }
 }
 
-/* Cut after any byte: whole records are read and the rest is counted, whatever number the header states. */
+/* Truncated after any byte: complete records are read and the rest is counted, whatever number
+ * the header states. */
 static void cut_anywhere(void **state)
 {
     (void)state;
@@ -367,8 +369,8 @@ static void cut_anywhere(void **state)
     }
 }
 
-/* A channel that cannot be read is nothing to who does not select it; the header's scale is nothing to who
- * wants counts; a look at the file leaves it out. */
+/* A channel that cannot be read does not matter if it is not selected; the header's scale does
+ * not matter for counts; weir info leaves such a channel out. */
 static void flawed_channels(void **state)
 {
     (void)state;
@@ -419,7 +421,7 @@ static void flawed_channels(void **state)
             source->ops->close(source);
         }
     }
-    /* Nothing at all in a record. */
+    /* No samples in a record. */
     maker m;
     preset(&m);
     for (int i = 0; i < SIGNALS; i++) {
@@ -429,7 +431,7 @@ static void flawed_channels(void **state)
     assert_fails(open_only(make(&m, "f.edf"), NULL), WEIR_E_RECORDING, "no signal has samples");
 }
 
-/* A day that is not in the calendar is not another day. */
+/* A day that does not exist is not another day. */
 static void dates(void **state)
 {
     (void)state;
@@ -442,7 +444,7 @@ static void dates(void **state)
         {"30.04.99", "", "1999-04-30T04:05:06.25"},
         {"31.04.99", "", ""},
         {"29.02.00", "", "2000-02-29T04:05:06.25"},
-        {"29.02.00", "Startdate 29-FEB-2100 X X X", ""}, /* the year in full has no such day */
+        {"29.02.00", "Startdate 29-FEB-2100 X X X", ""}, /* the full year has no such day */
         {"00.01.20", "", ""},
         {"01.13.20", "", ""},
     };
@@ -462,7 +464,7 @@ static void dates(void **state)
     }
 }
 
-/* Records above 4 MiB, and few channels out of many, are read column by column in a bounded buffer. */
+/* Records above 4 MiB, and few of many channels, are read column by column in a bounded buffer. */
 static void large_records(void **state)
 {
     (void)state;
@@ -509,7 +511,7 @@ static void large_records(void **state)
     source->ops->close(source);
 }
 
-/* What is missing at the end of a pipe is known, and told, once it has ended. */
+/* What is missing at the end of a pipe is known, and reported, once it has ended. */
 static void from_a_pipe(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * input.c: bytes of a file or a pipe, by offset. Never mapped: pages of a mapping count as the
- * process's own and would break the plan (M7).
+ * input.c: reads bytes of a file or a pipe by offset. Files are never mapped: pages of a mapping
+ * count as the process's own memory and would exceed the plan (M7).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ weir_err weiri_input_open(const char *path, weiri_input *ret_input)
         weiri_input_close(&input);
         return weiri_fail(WEIR_E_IO, "%s: is a folder, not a recording", path);
     }
-    /* Standard input that is a file may stand anywhere in it and is read on from there. */
+    /* Standard input that is a file may be at any position, and is read from there on. */
     if (S_ISREG(status.st_mode) && input.owned) {
         input.size = (uint64_t)status.st_size;
     } else {
@@ -70,7 +70,8 @@ static weir_err failed(const weiri_input *input, uint64_t offset)
                       (unsigned long long)offset, strerror(errno));
 }
 
-/* Waits for a pipe that says nothing, and lets others work meanwhile: outputs are made readable each second. */
+/* Waits for data from a pipe, and lets others work meanwhile: outputs are made readable each
+ * second. */
 static weir_err wait_for(weiri_input *input)
 {
     struct pollfd ready = {.fd = input->fd, .events = POLLIN};
@@ -80,7 +81,7 @@ static weir_err wait_for(weiri_input *input)
             return failed(input, input->at);
         }
         if (count != 0) {
-            return WEIR_OK; /* there is something, or read() says what is wrong */
+            return WEIR_OK; /* there is data, or read() returns the error */
         }
         weir_err err = input->idle(input->idle_user);
         if (err != WEIR_OK) {
@@ -89,8 +90,8 @@ static weir_err wait_for(weiri_input *input)
     }
 }
 
-/* read(), which takes whole units where more than one is there: what is whole is not held back until the rest of
- * the next one comes. `missing`: bytes to the end of the unit that is begun. */
+/* read(), which returns complete units if there is more than one: complete ones do not wait for
+ * the rest of the next. `missing`: bytes to the end of the unit that has begun. */
 static weir_err read_some(
     weiri_input *input, void *to, size_t bytes, size_t missing, size_t unit, size_t *ret_bytes)
 {
@@ -156,7 +157,7 @@ static weir_err read_pipe(weiri_input *input,
             break;
         }
         have += got;
-        /* Whole units are there: fill up the last one, wait for no more. */
+        /* Complete units are present: complete the last one, and wait for no more. */
         want = (have + unit - 1) / unit * unit;
     }
     *ret_bytes = have;

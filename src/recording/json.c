@@ -26,7 +26,7 @@ static bool fail(weiri_json *json)
     return false;
 }
 
-/* The next byte, which stays; -1 at the end. */
+/* The next byte, which is not consumed; -1 at the end. */
 static int look(weiri_json *json)
 {
     if (json->at == json->filled && !json->bad) {
@@ -95,7 +95,7 @@ bool weiri_json_more(weiri_json *json, char close, uint64_t done)
 
 /* ---- texts --------------------------------------------------------------------------------------- */
 
-/* Where a text goes; NULL: nowhere. */
+/* Where a text is stored; NULL: nowhere. */
 typedef struct sink {
     char *text;
     size_t size, used;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * json.h: a JSON file read piece by piece through a fixed buffer: no tree is built, so a side file of any
- * length takes no memory of its own (M6). Knows nothing of side files.
+ * json.h: a JSON file read in pieces through a fixed buffer: no tree is built, so a side file of
+ * any length needs no memory of its own (M6). Independent of side files.
  */
 #ifndef WEIRI_JSON_H
 #define WEIRI_JSON_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WEIRI_JSON_DEPTH 32 /* most arrays and objects within each other */
+#define WEIRI_JSON_DEPTH 32 /* maximum depth of nested arrays and objects */
 
 typedef struct weiri_json {
     int fd;
@@ -29,19 +29,19 @@ void weiri_json_seek(weiri_json *json, uint64_t place);
 /* The first byte of the next value ('"', '[', '{', 'n' for null, ...); 0 at the end. */
 char weiri_json_peek(weiri_json *json);
 
-/* An array or object: enter with '[' or '{', then call more() before each element, with the number of
- * elements read so far, until it returns false: the array has ended, or is bad. In an object each element is a
- * key() and a value. */
+/* An array or object: enter with '[' or '{', then call more() before each element, with the
+ * number of elements read so far, until it returns false: the array has ended, or is invalid. In
+ * an object each element is a key() and a value. */
 bool weiri_json_enter(weiri_json *json, char open);
 bool weiri_json_more(weiri_json *json, char close, uint64_t done);
 bool weiri_json_key(weiri_json *json, char *text, size_t size);
 
-/* One value of that type; false where it is another. A text that is longer than size - 1 is bad. */
+/* One value of that type; false if it has another type. A text longer than size - 1 is invalid. */
 bool weiri_json_text(weiri_json *json, char *text, size_t size);
 bool weiri_json_number(weiri_json *json, double *ret_number);
 bool weiri_json_whole(weiri_json *json, uint64_t *ret_number);
 
-/* Passes over one value of any type. */
+/* Skips one value of any type. */
 bool weiri_json_skip(weiri_json *json);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * npy.c: NumPy's .npy, versions 1 to 3, in and out. The header is a Python literal, read by a small
- * strict parser of exactly what NumPy writes, in any order and spacing. Arrays of objects, structures
- * and strings are refused. Fortran order is read column by column in blocks.
+ * npy.c: reads and writes NumPy's .npy, versions 1 to 3. The header is a Python literal, read by a
+ * small strict parser of exactly what NumPy writes, in any order and spacing. Arrays of objects,
+ * structures and strings are refused. Fortran order is read column by column in blocks.
  */
 #include <stdio.h>
 #include <string.h>
@@ -122,7 +122,7 @@ static weir_err descr(parser *in, header *ret)
 {
     static const char *const read[] = {"b1", "i1", "i2", "i4", "i8", "u1", "u2",
                                        "u4", "u8", "f2", "f4", "f8", "c8", "c16"};
-    char text[33] = "="; /* behind a mark of the byte order, names are NumPy's */
+    char text[33] = "="; /* after a mark of the byte order, names are NumPy's */
     const char *from = in->at;
     weir_err err = quoted(in, text + 1, sizeof text - 1);
     if (err != WEIR_OK) {
@@ -134,7 +134,7 @@ static weir_err descr(parser *in, header *ret)
         known = known || strcmp(name + 1, read[i]) == 0;
     }
     if (known && name[1] == 'b') {
-        name[1] = 'u'; /* a truth is a byte of 0 or 1 */
+        name[1] = 'u'; /* a truth value is a byte of 0 or 1 */
     }
     if (!known || weiri_stored_parse(name, &ret->stored) != WEIR_OK) {
         in->at = from;
@@ -200,22 +200,10 @@ static weir_err parse(parser *in, header *ret)
     return *in->at == 0 ? WEIR_OK : wrong(in, "nothing more");
 }
 
-static weir_err read_exactly(weiri_reader *reader, uint64_t offset, void *to, size_t bytes)
-{
-    size_t got = 0;
-    weir_err err = weiri_input_read(&reader->input, offset, to, bytes, bytes, &got);
-    if (err == WEIR_OK && got < bytes) {
-        return weiri_malformed(reader, offset + got,
-                               "the file ends within its header: found %zu bytes, expected %zu",
-                               got, bytes);
-    }
-    return err;
-}
-
 static weir_err read_header(weiri_reader *reader, header *ret)
 {
     unsigned char lead[12];
-    weir_err err = read_exactly(reader, 0, lead, 10);
+    weir_err err = weiri_reader_header(reader, 0, lead, 10);
     if (err != WEIR_OK) {
         return err;
     }
@@ -228,7 +216,7 @@ static weir_err read_header(weiri_reader *reader, header *ret)
     uint64_t length = lead[8] | (uint64_t)lead[9] << 8;
     uint64_t offset = 10;
     if (lead[6] > 1) {
-        err = read_exactly(reader, 10, lead + 10, 2);
+        err = weiri_reader_header(reader, 10, lead + 10, 2);
         length |= (uint64_t)lead[10] << 16 | (uint64_t)lead[11] << 24;
         offset = 12;
     }
@@ -238,7 +226,7 @@ static weir_err read_header(weiri_reader *reader, header *ret)
     }
     char text[MAX_HEADER + 1];
     if (err == WEIR_OK) {
-        err = read_exactly(reader, offset, text, (size_t)length);
+        err = weiri_reader_header(reader, offset, text, (size_t)length);
     }
     if (err != WEIR_OK) {
         return err;
@@ -259,8 +247,8 @@ static bool probe(const unsigned char *first, size_t count)
     return count >= 6 && memcmp(first, MAGIC, 6) == 0;
 }
 
-/* Fewer bytes than the header states: what is whole is read. The last of it is missing, which is frames in C order
- * and, column behind column, values of the last dimension in Fortran order. */
+/* Fewer bytes than the header states: complete frames are read. What is missing is the last
+ * frames in C order, and in Fortran order, column after column, values of the last dimension. */
 static weir_err cut_short(weiri_reader *reader, header *head, uint64_t there)
 {
     uint32_t last = head->fortran ? head->dims - 1 : 0;
@@ -287,7 +275,7 @@ static weir_err cut_short(weiri_reader *reader, header *head, uint64_t there)
     return WEIR_OK;
 }
 
-/* The claim of the header against the file: no size that follows from it is used before. */
+/* Checks the header's claim against the file: no size that follows from it is used before. */
 static weir_err check_size(weiri_reader *reader, header *head)
 {
     uint64_t columns = 1, bytes = weiri_stored_bytes(head->stored);
@@ -371,7 +359,7 @@ static bool by_columns(const weiri_reader *reader)
     return head->fortran && head->dims > 1;
 }
 
-/* Column (a * B + b) of a frame lies at plane (a + A * b), and so on. */
+/* Column (a * B + b) of a frame is at plane (a + A * b), and so on. */
 static uint64_t
 place(const weiri_reader *reader, uint64_t column, uint64_t index, uint64_t *ret_follow)
 {
@@ -418,7 +406,7 @@ static size_t head_text(const weir_spec *spec, uint64_t rows, char *text, size_t
     return used + (size_t)snprintf(text + used, size - used, "), }");
 }
 
-/* Room for the longest number of rows, so that it can be written over as it grows. */
+/* Space for the longest number of rows, so that it can be overwritten as it grows. */
 static size_t head_bytes(const weir_spec *spec)
 {
     char text[256];

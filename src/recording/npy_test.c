@@ -1,65 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * npy in: orders, byte orders, dtypes, headers as they come and as they must not; npy out: what is
- * written is read back, parts are readable at every flush, names are kept.
+ * Reading npy: orders, byte orders, dtypes, headers that are valid and that are not, files cut anywhere.
  */
-#include "recordings.h"
+#include "make_npy.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
-
-static weir_recording_options at_rate(double rate_hz)
-{
-    weir_recording_options options = weir_recording_options_default();
-    options.rate_hz = rate_hz;
-    return options;
-}
-
-/* A file of version `version` with that dict and `bytes` of body. */
-static const char *
-make(const char *name, int version, const char *dict, const void *body, size_t bytes)
-{
-    unsigned char *file = calloc(1, 20000 + bytes);
-    assert_non_null(file);
-    size_t length = strlen(dict), head = version > 1 ? 12 : 10;
-    memcpy(file, "\x93NUMPY", 6);
-    file[6] = (unsigned char)version;
-    file[8] = (unsigned char)(length & 0xff);
-    file[9] = (unsigned char)(length >> 8);
-    memcpy(file + head, dict, length);
-    if (bytes) {
-        memcpy(file + head + length, body, bytes);
-    }
-    const char *path = write_file(name, file, head + length + bytes);
-    free(file);
-    return path;
-}
-
-static weir_err open_only(const char *path, const weir_recording_options *options)
-{
-    weir_source *source = NULL;
-    weir_err err = weir_recording_open(path, options, &source);
-    if (err == WEIR_OK) {
-        source->ops->close(source);
-    }
-    return err;
-}
-
-static recorded read_path(const char *path, const weir_recording_options *options, uint64_t seed)
-{
-    weir_source *source = NULL;
-    recorded all = {0};
-    assert_ok(weir_recording_open(path, options, &source));
-    assert_ok(read_source(source, 7, seed, &all));
-    source->ops->close(source);
-    return all;
-}
-
-/* Value of frame t, column c; fits every dtype (but b1 and i1, for which it is made smaller). */
-static double value(size_t t, size_t c)
-{
-    return (double)((t * 7 + c * 13) % 251);
-}
 
 static double value_as(const char *code, size_t t, size_t c)
 {
@@ -74,7 +19,8 @@ static size_t put_value(unsigned char *to, const char *code, bool big, double nu
     unsigned char bytes[8];
     size_t width = (size_t)(code[1] - '0');
     if (code[0] == 'f' && width == 2) {
-        /* Half precision by hand: a normal number's fraction of 10 bits holds 0 to 250. */
+        /* Half precision, converted here: the 10 fraction bits of a normal number can hold 0 to
+         * 250. */
         int exponent = 0;
         double fraction = frexp(number, &exponent); /* in [0.5, 1) */
         int bits = (exponent + 14) << 10 | (int)((fraction * 2 - 1) * 1024);
@@ -133,7 +79,7 @@ static void every_order_and_dtype(void **state)
             assert_true(all.values[i] == value_as(code, i / C, i % C));
         }
         recorded_free(&all);
-        /* The same with channels picked in another order, and a window of time. */
+        /* The same with channels selected in another order, and a time window. */
         options.channels = "3,0-1";
         options.start_s = 0.1;
         options.duration_s = 0.2;
@@ -148,7 +94,7 @@ static void every_order_and_dtype(void **state)
     }
 }
 
-/* Complex values, either order of bytes and of dimensions, and with channels picked. */
+/* Complex values, in either order of bytes and of dimensions, and with selected channels. */
 static void complex_values(void **state)
 {
     (void)state;
@@ -227,7 +173,7 @@ static void more_dimensions(void **state)
     }
 }
 
-/* One row a case: a header and what is said of it. NULL: it is read. */
+/* One row per case: a header and the expected message. NULL: it is read. */
 static void headers(void **state)
 {
     (void)state;
@@ -238,10 +184,11 @@ static void headers(void **state)
         {" { \"shape\" :( 3 , 1 ) ,'fortran_order':False , 'descr':\"<f8\" } \n", NULL},
         {"{'shape': (3L, 1L), 'descr': '=f8', 'fortran_order': True}", NULL},
         {"{'descr': '|f8', 'fortran_order': False, 'shape': (3)}", NULL},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", NULL}, /* bytes are over */
+        /* more bytes than needed */
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }", NULL},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 4)}", NULL},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': ()}", "single value"},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (4,)}", NULL}, /* 3 are there */
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (4,)}", NULL}, /* 3 are present */
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (300000000000, 4)}",
          "within the first of the 300000000000 frames"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",
@@ -304,7 +251,7 @@ static void cut_anywhere(void **state)
     for (size_t cut = 0; cut < count; cut++) {
         path = write_file("c.npy", bytes, cut);
         size_t frames = cut > count - sizeof body ? (cut - (count - sizeof body)) / 16 : 0;
-        if (frames > 0) { /* what is whole is read */
+        if (frames > 0) { /* complete frames are read */
             recorded all = {0};
             weir_source *source = NULL;
             assert_ok(weir_recording_open(path, &options, &source));
@@ -328,7 +275,7 @@ static void cut_anywhere(void **state)
     }
 }
 
-/* In Fortran order a cut file lacks its last channels. */
+/* In Fortran order a truncated file lacks its last channels. */
 static void cut_by_columns(void **state)
 {
     (void)state;
@@ -353,7 +300,7 @@ static void cut_by_columns(void **state)
     assert_fails(open_only(path, &options), WEIR_E_RECORDING, "within the first of the 2 channels");
 }
 
-/* A pipe that ends before the frames that the header states, and within one. */
+/* A pipe that ends before the frames stated in the header, and within one. */
 static void pipe_that_ends_early(void **state)
 {
     (void)state;
@@ -386,7 +333,7 @@ static void pipe_that_ends_early(void **state)
     close(ends[0]);
 }
 
-/* f64 holds whole numbers up to 2^53: beyond, that they are rounded is told once. */
+/* f64 can hold whole numbers up to 2^53: that larger ones are rounded is reported once. */
 static void counts_of_64_bits(void **state)
 {
     (void)state;
@@ -506,212 +453,7 @@ static void fortran_is_bounded(void **state)
     source->ops->close(source);
 }
 
-/* ---- out ------------------------------------------------------------------------------------------- */
-
-static void
-write_some(weir_sink *sink, const weir_spec *spec, uint64_t segment, int64_t first, size_t frames)
-{
-    float rows[64 * 3];
-    for (size_t i = 0; i < frames * 3; i++) {
-        rows[i] = (float)value((size_t)first + i / 3, i % 3);
-    }
-    weir_message block = {.spec = spec,
-                          .data = rows,
-                          .frames = frames,
-                          .segment = segment,
-                          .segment_start_ns = (int64_t)segment * 5000000000,
-                          .first_index = first};
-    assert_ok(sink->ops->write(sink, &block));
-}
-
-static bool exists(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0;
-}
-
-/* Rate, labels, units and segments of what weir wrote; what does not fit is said and left alone. */
-static void side_file_comes_back(const char *path)
-{
-    weir_recording_options options = at_rate(0);
-    weir_source *source = NULL;
-    assert_ok(weir_recording_open(path, &options, &source));
-    const weir_source_info *info = source->ops->info(source);
-    assert_true(info->spec.rate_hz == 100);
-    assert_string_equal(info->spec.dims[1].labels[0], "a\"b");
-    assert_string_equal(info->spec.dims[1].labels[1], "\xc2\xb5");
-    assert_string_equal(info->spec.dims[1].labels[2], "\xc3\xbf"); /* Latin-1 became UTF-8 */
-    assert_string_equal(info->spec.units[2], "mV");
-    assert_int_equal(info->segment_count, 2);
-    assert_int_equal(info->segments[1].start_ns, 5070000000);
-    assert_int_equal(info->segments[1].frames, 10);
-    assert_int_equal(info->notice_count, 0);
-    source->ops->close(source);
-    /* By label and time: 3.15 s to 5.1 s are the last 5 frames before the gap and 3 behind it. */
-    options.channels = "\xc2\xb5";
-    options.start_s = 3.15;
-    options.duration_s = 1.95;
-    recorded all = read_path(path, &options, 0);
-    assert_int_equal(all.frames, 8);
-    assert_true(all.values[0] == value(315, 1) && all.values[5] == value(7, 1));
-    recorded_free(&all);
-    static const struct {
-        const char *text, *said;
-    } others[] = {
-        {"{\"weir\": 1}", "not written by weir"},
-        {"[1, 2", "not written by weir"},
-        {"{\"weir\": \"1\", \"rate_hz\": 100}", "segments"},
-        {"{\"weir\": \"1\", \"rate_hz\": 100, \"segments\": [{\"start_s\": 0, \"first_row\": 0, "
-         "\"rows\": 331}]}",
-         "states 331 rows, the file has 330; its last segment is assumed to be shorter"},
-        {"{\"weir\": \"1\", \"rate_hz\": 100, \"segments\": [{\"start_s\": 0, \"first_row\": 0, "
-         "\"rows\": 329}]}",
-         "assumed to be longer"},
-        {"{\"weir\": \"1\", \"rate_hz\": 100, \"segments\": [{\"start_s\": 0, \"first_row\": 1, "
-         "\"rows\": 330}]}",
-         "do not fit"},
-        {"{\"weir\": \"1\", \"rate_hz\": 100, \"dims\": [\"x\", \"time\"], \"axes\": {\"time\": "
-         "{\"unit\": \"\", \"step\": 1}}, \"segments\": [{\"start_s\": 0, \"first_row\": 0, "
-         "\"rows\": 330}]}",
-         "axes are not used"}, /* two axes of one name */
-        {"{\"weir\": \"1\", \"rate_hz\": 50, \"segments\": [{\"start_s\": 0, \"first_row\": 0, "
-         "\"rows\": 330}]}",
-         "--rate 100 Hz overrides"},
-    };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        write_file("other.npy.json", others[i].text, strlen(others[i].text));
-        float body[330 * 3] = {0};
-        options = at_rate(100);
-        assert_ok(weir_recording_open(
-            make("other.npy", 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (330, 3)}",
-                 body, sizeof body),
-            &options, &source));
-        info = source->ops->info(source);
-        assert_int_equal(info->notice_count, 1);
-        assert_non_null(strstr(info->notices[0], others[i].said));
-        assert_int_equal(info->segment_count, 1);
-        source->ops->close(source);
-    }
-}
-
-static void writing(void **state)
-{
-    (void)state;
-    static const char *const labels[] = {"a\"b", "\xc2\xb5", "\xff"};
-    static const char *const units[] = {"uV", "uV", "mV"};
-    weir_spec spec = weir_spec_make(WEIR_F32, 100, 3, labels, units);
-    char path[256], part[280], side[280];
-    snprintf(path, sizeof path, "%s", own_path("out.npy"));
-    snprintf(part, sizeof part, "%s.part", path);
-    snprintf(side, sizeof side, "%s.json", path);
-    weir_sink *sink = NULL;
-    int before = open_descriptors();
-    assert_ok(weir_recording_create(path, NULL, &sink));
-    uint64_t bytes = 0;
-    assert_ok(sink->ops->plan(sink, &spec, &bytes));
-    assert_false(exists(part));
-    void *memory = malloc((size_t)bytes);
-    assert_ok(sink->ops->start(sink, &spec, NULL, "chain:\n  - log: {}\n", memory));
-    weir_sink *second = NULL;
-    weir_output_options force = weir_output_options_default();
-    force.force = true;
-    assert_fails(weir_recording_create(path, NULL, &second), WEIR_E_USAGE, "another run");
-    assert_fails(weir_recording_create(path, &force, &second), WEIR_E_USAGE, "another run");
-    assert_true(exists(part));
-    uint64_t rows = 0;
-    for (int i = 0; i < 5; i++) {
-        write_some(sink, &spec, 0, (int64_t)rows, 64);
-        rows += 64;
-        assert_ok(sink->ops->flush(sink));
-        /* What was flushed is a whole npy file under the part's name. */
-        weir_recording_options options = at_rate(100);
-        options.format = "npy";
-        recorded all = read_path(part, &options, 0);
-        assert_int_equal(all.frames, rows);
-        recorded_free(&all);
-    }
-    write_some(sink, &spec, 1, 7, 10);
-    assert_ok(sink->ops->finish(sink));
-    sink->ops->close(sink);
-    free(memory);
-    assert_int_equal(open_descriptors(), before);
-    assert_true(exists(path) && exists(side) && !exists(part));
-    weir_recording_options options = at_rate(100);
-    recorded all = read_path(path, &options, 3);
-    assert_int_equal(all.frames, 330);
-    assert_int_equal(all.segments, 2); /* the gap is kept */
-    for (size_t i = 0; i < 320 * 3; i++) {
-        assert_true(all.values[i] == value(i / 3, i % 3));
-    }
-    recorded_free(&all);
-
-    side_file_comes_back(path);
-    assert_fails(weir_recording_create(path, NULL, &sink), WEIR_E_USAGE, "--force");
-    unlink(path);
-    assert_fails(weir_recording_create(path, NULL, &sink), WEIR_E_USAGE, "out.npy.json");
-    assert_ok(weir_recording_create(path, &force, &sink));
-    sink->ops->close(sink);
-    assert_false(exists(path));
-}
-
-/* An output that was begun and not finished: rows are kept, nothing is not. */
-static void unfinished(void **state)
-{
-    (void)state;
-    weir_spec spec = weir_spec_make(WEIR_F32, 100, 3, NULL, NULL);
-    char path[256], part[280];
-    snprintf(path, sizeof path, "%s", own_path("u.npy"));
-    snprintf(part, sizeof part, "%s.part", path);
-    for (int rows = 0; rows < 2; rows++) {
-        weir_sink *sink = NULL;
-        void *memory = malloc(1 << 16);
-        assert_ok(weir_recording_create(path, NULL, &sink));
-        assert_ok(sink->ops->start(sink, &spec, NULL, "", memory));
-        if (rows) {
-            write_some(sink, &spec, 0, 0, 20);
-        }
-        sink->ops->close(sink);
-        free(memory);
-        assert_false(exists(path));
-        assert_int_equal(exists(part), rows);
-    }
-    weir_recording_options options = at_rate(100);
-    recorded all = read_path(part, &options, 0);
-    assert_int_equal(all.frames, 20);
-    recorded_free(&all);
-}
-
-static void outputs_that_cannot_be(void **state)
-{
-    (void)state;
-    weir_spec spec = weir_spec_make(WEIR_F32, 100, 3, NULL, NULL);
-    weir_sink *sink = NULL;
-    uint64_t bytes = 0;
-    assert_fails(weir_recording_create("x.what", NULL, &sink), WEIR_E_USAGE, "x.what");
-    assert_fails(weir_recording_create("/tmp", NULL, &sink), WEIR_E_USAGE, "/tmp");
-    assert_fails(weir_recording_create("-", NULL, &sink), WEIR_E_USAGE, "--output-format");
-    weir_output_options options = weir_output_options_default();
-    options.format = "edf";
-    assert_fails(weir_recording_create("x.edf", &options, &sink), WEIR_E_USAGE, "not written");
-    options.format = "npy";
-    assert_ok(weir_recording_create("-", &options, &sink));
-    assert_fails(sink->ops->plan(sink, &spec, &bytes), WEIR_E_USAGE, "pipe");
-    sink->ops->close(sink);
-    assert_fails(weir_recording_create("/nowhere/at/all.npy", NULL, &sink), WEIR_E_IO,
-                 "/nowhere/at/all.npy");
-    void *memory = malloc(1 << 16);
-    /* A full disk. */
-    options.format = "raw";
-    assert_ok(weir_recording_create("/dev/full", &options, &sink));
-    assert_ok(sink->ops->plan(sink, &spec, &bytes));
-    assert_ok(sink->ops->start(sink, &spec, NULL, "", memory));
-    write_some(sink, &spec, 0, 0, 20);
-    assert_fails(sink->ops->flush(sink), WEIR_E_IO, "/dev/full");
-    sink->ops->close(sink);
-    free(memory);
-}
-
-/* A unit that is stated is of the channels that have none; those of a side file stay. */
+/* A stated unit applies to channels that have none; those of a side file are kept. */
 static void unit_that_is_stated(void **state)
 {
     (void)state;
@@ -769,9 +511,6 @@ int main(void)
         cmocka_unit_test(what_is_no_recording),
         cmocka_unit_test(options_that_do_not_suit),
         cmocka_unit_test(fortran_is_bounded),
-        cmocka_unit_test(writing),
-        cmocka_unit_test(unfinished),
-        cmocka_unit_test(outputs_that_cannot_be),
     };
     return cmocka_run_group_tests_name("npy", tests, NULL, own_folder_remove);
 }

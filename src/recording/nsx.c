@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * nsx.c: Blackrock's NSx in: file specs 2.1 (NEURALSG: rows to the end), 2.2 and 2.3 (NEURALCD) and 3.0
- * (BRSMPGRP): data packets of frames behind a stamp. One packet a frame, as a PTP clock makes them, is
- * read by blocks and converted by runs. A pause is a gap between two packets (S4): any jump of a stamp
- * that counts at 30 kHz; one in other units that is further than gap_tolerance from the expected time. Nothing is kept of the
- * packets: segments are found again while reading. Does not read spikes and events (NEV), nor pipes.
+ * nsx.c: reads Blackrock's NSx: file specs 2.1 (NEURALSG: rows to the end), 2.2 and 2.3 (NEURALCD)
+ * and 3.0 (BRSMPGRP): data packets of frames after a timestamp. Packets of one frame each, as with
+ * a PTP clock, are read by blocks and converted by runs. A pause is a gap between two packets (S4):
+ * for timestamps that count at 30 kHz any jump; in other units a timestamp further than
+ * gap_tolerance from the expected time. Packets are not stored: segments are found again while
+ * reading. Does not read spikes and events (NEV), nor pipes.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,23 +18,12 @@
 #define EXTENDED     66u
 #define MAX_CHANNELS 16384u
 #define SCAN_BYTES   (64u * 1024u)
-#define LATER_S      315360000u /* stamps beyond ten years count from no start of a recording */
+/* timestamps beyond ten years do not count from the start of a recording */
+#define LATER_S 315360000u
 
 static int16_t short_at(const unsigned char *from)
 {
     return (int16_t)(uint16_t)weiri_little(from, 2);
-}
-
-static weir_err read_exactly(weiri_reader *reader, uint64_t offset, void *to, size_t bytes)
-{
-    size_t got = 0;
-    weir_err err = weiri_input_read(&reader->input, offset, to, bytes, bytes, &got);
-    if (err == WEIR_OK && got < bytes) {
-        return weiri_malformed(reader, offset + got,
-                               "the file ends within its header: found %zu bytes, expected %zu",
-                               got, bytes);
-    }
-    return err;
 }
 
 /* ---- the header ----------------------------------------------------------------------------------- */
@@ -49,7 +39,7 @@ static bool probe(const unsigned char *first, size_t count)
     return false;
 }
 
-/* Files beside the recording, by what they are. */
+/* Files that accompany a recording, by kind. */
 static weir_err refuse_kin(weiri_reader *reader, const unsigned char *first, size_t count)
 {
     if (count >= 8 && (memcmp(first, "NEURALEV", 8) == 0 || memcmp(first, "BREVENTS", 8) == 0)) {
@@ -67,7 +57,8 @@ static weir_err refuse_kin(weiri_reader *reader, const unsigned char *first, siz
                            "not an NSx file: begins with none of NEURALSG, NEURALCD, BRSMPGRP");
 }
 
-/* Windows' SYSTEMTIME, said to be UTC: year, month, day of week, day, hour, minute, second, ms. */
+/* Windows' SYSTEMTIME, in UTC according to Blackrock: year, month, day of week, day, hour,
+ * minute, second, ms. */
 static weir_err read_start(weiri_reader *reader, const unsigned char *from)
 {
     unsigned t[8];
@@ -106,7 +97,7 @@ static weir_err check_rate(weiri_reader *reader, uint64_t period_at)
     return WEIR_OK;
 }
 
-/* The claim of the header against the file: no size that follows from it is used before. */
+/* Checks the header's claim against the file: no size that follows from it is used before. */
 static weir_err check_channels(weiri_reader *reader, uint64_t at, uint64_t head, uint64_t each)
 {
     uint64_t needs = head + reader->channel_count * each;
@@ -131,7 +122,7 @@ static weir_err open_21(weiri_reader *reader)
 {
     nsx *e = reader->own;
     unsigned char head[HEAD_21], id[4];
-    weir_err err = read_exactly(reader, 0, head, sizeof head);
+    weir_err err = weiri_reader_header(reader, 0, head, sizeof head);
     if (err != WEIR_OK) {
         return err;
     }
@@ -145,10 +136,10 @@ static weir_err open_21(weiri_reader *reader)
     }
     for (uint64_t i = 0; err == WEIR_OK && i < reader->channel_count; i++) {
         char label[32];
-        err = read_exactly(reader, HEAD_21 + i * sizeof id, id, sizeof id);
+        err = weiri_reader_header(reader, HEAD_21 + i * sizeof id, id, sizeof id);
         if (err == WEIR_OK) {
             uint64_t electrode = weiri_little(id, sizeof id);
-            bool analog = electrode > 128 && electrode <= 144; /* inputs beside the electrodes */
+            bool analog = electrode > 128 && electrode <= 144; /* inputs other than electrodes */
             snprintf(label, sizeof label, "%s%llu", analog ? "ainp" : "chan",
                      (unsigned long long)(analog ? electrode - 128 : electrode));
             err = weiri_reader_text(reader, label, strlen(label), &reader->channels[i].label);
@@ -164,7 +155,7 @@ static weir_err read_channel(weiri_reader *reader, uint64_t i)
     unsigned char ext[EXTENDED];
     weiri_channel *channel = &reader->channels[i];
     uint64_t at = HEAD_22 + i * EXTENDED;
-    weir_err err = read_exactly(reader, at, ext, sizeof ext);
+    weir_err err = weiri_reader_header(reader, at, ext, sizeof ext);
     if (err == WEIR_OK && (ext[0] != 'C' || ext[1] != 'C')) {
         err = weiri_malformed(reader, at, "found bytes %u %u, expected CC of channel %llu's header",
                               ext[0], ext[1], (unsigned long long)i);
@@ -199,7 +190,7 @@ static weir_err open_22(weiri_reader *reader, bool wide)
 {
     nsx *e = reader->own;
     unsigned char head[HEAD_22];
-    weir_err err = read_exactly(reader, 0, head, sizeof head);
+    weir_err err = weiri_reader_header(reader, 0, head, sizeof head);
     if (err != WEIR_OK) {
         return err;
     }
@@ -319,7 +310,8 @@ static void tell_all(weiri_reader *reader, const nsx_tally *told)
     }
 }
 
-/* Counts a packet that is off by half a frame or more, of a segment with `frames` frames before it. */
+/* Counts a packet that is off by half a frame or more, in a segment with `frames` frames before
+ * it. */
 static void
 note_stamp(const nsx *e, nsx_tally *told, uint64_t from, uint64_t frames, uint64_t stamp)
 {
@@ -335,7 +327,7 @@ static weir_err nsx_layout(weiri_reader *reader)
     nsx *e = reader->own;
     nsx_tally told = {0};
     nsx_packet before = {0}, it;
-    uint64_t first = 0, frames = 0; /* of the segment: its stamp, and what it has so far */
+    uint64_t first = 0, frames = 0; /* of the segment: its timestamp, and its frames so far */
     bool any = true;
     size_t least = NSX_LOOK * (e->head_bytes + e->frame_bytes);
     e->look = (nsx_window){.room = least > SCAN_BYTES ? least : SCAN_BYTES, .hops = true};
@@ -388,7 +380,8 @@ static weir_err nsx_layout(weiri_reader *reader)
     return err;
 }
 
-/* On to the next packet of this segment. false: it ends; the next one's first packet may be waiting. */
+/* Moves to the next packet of this segment. false: the segment ends; the first packet of the
+ * next may be waiting. */
 static weir_err advance(weiri_reader *reader, bool *ret_any)
 {
     nsx *e = reader->own;
@@ -409,7 +402,7 @@ static weir_err advance(weiri_reader *reader, bool *ret_any)
     return WEIR_OK;
 }
 
-/* A segment's end is known only once it is read: its length is left open here. */
+/* A segment's end is only known when it is read: its length stays unknown here. */
 static weir_err nsx_segment(weiri_reader *reader, uint64_t segment_number, bool *ret_any)
 {
     nsx *e = reader->own;
@@ -448,14 +441,15 @@ static weir_err nsx_plan(const weiri_reader *reader, uint64_t tile_frames, uint6
     return WEIR_OK;
 }
 
-/* How many packets of one frame each lie in the window behind this one's frame and follow each other:
- * they are converted together. Leaves the last of them as the one now. */
+/* The number of packets of one frame each that are in the window after this one's frame and
+ * contiguous in time: they are converted together. The last of them becomes the current one. */
 static size_t
 gather(weiri_reader *reader, const unsigned char *frame, size_t bytes, size_t most, uint64_t index)
 {
     nsx *e = reader->own;
     size_t stride = e->head_bytes + e->frame_bytes, count = 1;
-    /* The header behind the last one is seen too: before a longer packet a frame may be an extra one. */
+    /* The header after the last one is examined too: before a longer packet a frame may be an
+     * extra one. */
     while (count < most && (count + 1) * stride <= bytes) {
         const unsigned char *head = frame + count * stride - e->head_bytes;
         const unsigned char *behind = head + stride;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * nsx_packets.c: from one data packet of an NSx file to the next: empty, extra, cut and open-ended ones,
- * and whether a gap lies between two of them. Keeps one window of the file and no list.
+ * nsx_packets.c: from one data packet of an NSx file to the next: empty, extra, truncated and
+ * open-ended ones, and whether there is a gap between two of them. One window of the file is in
+ * memory, and no list.
  */
 #include <math.h>
 
 #include "recording/nsx.h"
 
-#define HOP_BYTES 64u /* enough for the header of a packet that is hopped over */
+#define HOP_BYTES 64u /* enough for the header of a skipped packet */
 
-/* Bytes at an offset, as many as the window and the file hold; at least `need` where the file does. */
+/* Bytes at an offset, as many as the window and the file have; at least `need` if the file has
+ * them. */
 weir_err weiri_nsx_look(weiri_reader *reader,
                         uint64_t offset,
                         size_t need,
@@ -36,7 +38,8 @@ weir_err weiri_nsx_look(weiri_reader *reader,
 
 /* ---- time ----------------------------------------------------------------------------------------- */
 
-/* In whole numbers: stamps of 1.7e18 ns hold no frame once they are doubles. Beyond 285 years it stays there. */
+/* In integers: as doubles, timestamps of 1.7e18 ns cannot resolve a frame. Beyond 285 years the
+ * result is the limit. */
 int64_t weiri_nsx_ns(const nsx *e, uint64_t stamp)
 {
     bool back = stamp < e->origin;
@@ -48,7 +51,8 @@ int64_t weiri_nsx_ns(const nsx *e, uint64_t stamp)
     return back ? -ns : ns;
 }
 
-/* Ticks that n units of the header's 1/30000 s last, and what is left over in 1/30000 of a tick. */
+/* The number of ticks in n units of the header's 1/30000 s, and the remainder in 1/30000 of a
+ * tick. */
 static uint64_t ticks_of(const nsx *e, uint64_t n, uint64_t *ret_rest)
 {
     uint64_t part = n % NSX_CLOCK_HZ * e->resolution_hz;
@@ -56,8 +60,8 @@ static uint64_t ticks_of(const nsx *e, uint64_t n, uint64_t *ret_rest)
     return n / NSX_CLOCK_HZ * e->resolution_hz + part / NSX_CLOCK_HZ;
 }
 
-/* The difference is of whole numbers, since the numbers themselves are too large for a double; stamps of 32
- * bit begin again at 0, after 40 hours at 30 kHz. */
+/* The difference of integers, since the numbers themselves are too large for a double; 32-bit
+ * timestamps wrap around to 0, after 40 hours at 30 kHz. */
 double weiri_nsx_lateness(const nsx *e, uint64_t from, uint64_t frames, uint64_t stamp)
 {
     uint64_t rest = 0;
@@ -80,8 +84,8 @@ static uint64_t frames_from(const weiri_reader *reader, uint64_t offset)
     return offset < reader->input.size ? (reader->input.size - offset) / e->frame_bytes : 0;
 }
 
-/* Reads the header of a packet; *ret_byte is its first byte, -1 at the file's end, -2 where the header
- * itself is cut. */
+/* Reads the header of a packet; *ret_byte is its first byte, -1 at the file's end, -2 if the
+ * header itself is truncated. */
 static weir_err
 peek(weiri_reader *reader, uint64_t at, int *ret_byte, nsx_packet *ret, uint64_t *ret_claimed)
 {
@@ -104,7 +108,7 @@ peek(weiri_reader *reader, uint64_t at, int *ret_byte, nsx_packet *ret, uint64_t
     return WEIR_OK;
 }
 
-/* A writer that was killed has left 0 for the number of frames: then no packet stands behind. */
+/* A writer that was killed has left 0 as the number of frames: then no packet follows. */
 static weir_err open_ended(weiri_reader *reader, nsx_packet *it, bool *ret)
 {
     nsx_packet behind;
@@ -163,7 +167,7 @@ static bool rows_to_end(weiri_reader *reader, nsx_packet *ret)
     return ret->frames > 0;
 }
 
-/* Whether a header of a packet of one frame stands there that goes on from the last one. */
+/* Whether there is a header of a packet of one frame that continues the last one. */
 static bool sound(const nsx *e, const unsigned char *head)
 {
     uint64_t stamp = weiri_little(head + 1, e->head_bytes - 5);
@@ -172,8 +176,8 @@ static bool sound(const nsx *e, const unsigned char *head)
            late_ns >= -e->tolerance_ns && late_ns <= 10e9;
 }
 
-/* Among packets of one frame a damaged header loses no more than itself: two sound ones behind it, a
- * packet apart, are where it goes on. */
+/* Among packets of one frame a damaged header loses only itself: reading continues at two valid
+ * ones after it, one packet apart. */
 static weir_err resume(weiri_reader *reader, nsx_tally *told, bool *ret)
 {
     nsx *e = reader->own;
@@ -202,7 +206,7 @@ static weir_err resume(weiri_reader *reader, nsx_tally *told, bool *ret)
     return err;
 }
 
-/* The packet whose header begins at e->next_at, whatever it holds; goes behind it. *ret_byte other than
+/* The packet whose header begins at e->next_at, of any kind; moves past it. *ret_byte other than
  * 1: there is none. */
 static weir_err take(weiri_reader *reader, nsx_tally *told, int *ret_byte, nsx_packet *ret)
 {
@@ -230,7 +234,7 @@ static weir_err take(weiri_reader *reader, nsx_tally *told, int *ret_byte, nsx_p
     return err;
 }
 
-/* Whether a packet of one frame bears the stamp of a longer one behind it. */
+/* Whether a packet of one frame has the timestamp of a longer one after it. */
 static weir_err is_extra(weiri_reader *reader, const nsx_packet *it, bool *ret)
 {
     const nsx *e = reader->own;
@@ -246,7 +250,7 @@ static weir_err is_extra(weiri_reader *reader, const nsx_packet *it, bool *ret)
     return err;
 }
 
-/* Not even the first packet is there. */
+/* Not even the first packet is valid. */
 static weir_err no_packet(const weiri_reader *reader, int byte)
 {
     const nsx *e = reader->own;

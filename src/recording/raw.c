@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * raw.c: values row by row behind a fixed offset, with nothing that says what they are. In: as options
- * state, or the side file of weir's own. Out: in the host's byte order, with a side file that says what they are.
+ * raw.c: values row by row after a fixed offset, without a description in the file. Read as options
+ * state, or as the side file that weir wrote; written in the host's byte order, with a side file
+ * that describes them.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +17,8 @@ static weir_err missing(const weiri_reader *reader, const char *option, const ch
                       what, option);
 }
 
-/* Whole frames are read. A rest at the end is a recorder's that was stopped, or an option is wrong. */
+/* Complete frames are read. A remainder at the end is from a recorder that was stopped, or an
+ * option is wrong. */
 static weir_err check_size(weiri_reader *reader, uint64_t frame_bytes)
 {
     uint64_t size = reader->input.size;
@@ -36,7 +38,8 @@ static weir_err check_size(weiri_reader *reader, uint64_t frame_bytes)
     return WEIR_OK;
 }
 
-/* A WFDB record's signal: NAME.dat with NAME.hea beside it, often packed (two samples in three bytes). */
+/* The signal of a WFDB record: NAME.dat with NAME.hea next to it, often packed (two samples in
+ * three bytes). */
 static weir_err refuse_wfdb(const weiri_reader *reader)
 {
     char path[4096];

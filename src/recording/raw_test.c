@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * raw in and out: what must be stated, whole frames, offsets, pipes that deliver piece by piece.
+ * Reading and writing raw: what must be stated, complete frames, offsets, pipes that deliver in
+ * pieces.
  */
 #include "recordings.h"
 
@@ -19,16 +20,6 @@ static weir_recording_options stated(const char *dtype, uint64_t channels)
     return options;
 }
 
-static weir_err open_only(const char *path, const weir_recording_options *options)
-{
-    weir_source *source = NULL;
-    weir_err err = weir_recording_open(path, options, &source);
-    if (err == WEIR_OK) {
-        source->ops->close(source);
-    }
-    return err;
-}
-
 static void values_behind_an_offset(void **state)
 {
     (void)state;
@@ -45,7 +36,7 @@ static void values_behind_an_offset(void **state)
     options.offset_bytes = 5;
     weir_source *source = NULL;
     assert_ok(weir_recording_open(path, &options, &source));
-    assert_int_equal(source->ops->info(source)->spec.dtype, WEIR_F32); /* 24 bits fit */
+    assert_int_equal(source->ops->info(source)->spec.dtype, WEIR_F32); /* f32 holds 24 bits */
     recorded all = {0};
     assert_ok(read_source(source, 7, 3, &all));
     assert_int_equal(all.frames, 40);
@@ -56,7 +47,7 @@ static void values_behind_an_offset(void **state)
     source->ops->close(source);
 }
 
-/* Counts times the scale, of the selected channels; counts where they are asked for. */
+/* Counts times the scale, for the selected channels; counts if requested. */
 static void scaled_counts(void **state)
 {
     (void)state;
@@ -110,7 +101,7 @@ static void what_must_be_stated(void **state)
     options = stated("i17", 3);
     assert_fails(open_only(path, &options), WEIR_E_USAGE, "i17");
     options = stated("i16", 4);
-    weir_source *source = NULL; /* a rest is counted */
+    weir_source *source = NULL; /* a remainder is counted */
     assert_ok(weir_recording_open(path, &options, &source));
     const weir_source_info *info = source->ops->info(source);
     assert_int_equal(info->frames, 1);
@@ -126,7 +117,7 @@ static void what_must_be_stated(void **state)
     assert_fails(open_only(write_file("c.dat", "", 0), &options), WEIR_E_RECORDING, "offset");
 }
 
-/* What a .hea beside it says: a WFDB record, whose samples may be packed. */
+/* A .hea file next to it means a WFDB record, whose samples may be packed. */
 static void wfdb(void **state)
 {
     (void)state;
@@ -137,11 +128,11 @@ static void wfdb(void **state)
     weir_recording_options options = stated("i16", 3);
     options.format = NULL;
     assert_fails(open_only(path, &options), WEIR_E_RECORDING, "100.hea; WFDB cannot be read");
-    options.format = "raw"; /* who knows better */
+    options.format = "raw"; /* an explicit statement is followed */
     assert_ok(open_only(path, &options));
 }
 
-/* A live pipe: whole frames are delivered as they come, a frame in two pieces is put together. */
+/* A live pipe: complete frames are delivered as they arrive, a frame in two pieces is joined. */
 static void pipe_in_pieces(void **state)
 {
     (void)state;
@@ -150,7 +141,7 @@ static void pipe_in_pieces(void **state)
     char path[64];
     snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
     weir_recording_options options = stated("<i16", 2);
-    options.start_s = 0.01; /* one frame is passed over */
+    options.start_s = 0.01; /* one frame is skipped */
     weir_source *source = NULL;
     assert_ok(weir_recording_open(path, &options, &source));
     uint64_t bytes = 0;
@@ -185,7 +176,7 @@ static void nothing(int number)
     (void)number;
 }
 
-/* A signal ends the wait for a pipe that says nothing. */
+/* A signal ends the wait for a pipe without data. */
 static void interrupted(void **state)
 {
     (void)state;
@@ -212,7 +203,7 @@ static void interrupted(void **state)
     close(ends[1]);
 }
 
-/* What is written can be piped on and read back. */
+/* Written data can be piped to another weir. */
 static void out_to_a_pipe_and_a_file(void **state)
 {
     (void)state;
@@ -248,7 +239,7 @@ static void out_to_a_pipe_and_a_file(void **state)
     assert_int_equal(read(reader, found, sizeof found), 24);
     assert_memory_equal(found + 8, rows, 8);
     close(reader);
-    /* With all of it stated, and with nothing: the side file says it. */
+    /* With everything stated, and with nothing: the side file states it. */
     for (int i = 0; i < 2; i++) {
         weir_recording_options in = i ? weir_recording_options_default() : stated("i16", 2);
         weir_source *source = NULL;
@@ -264,7 +255,7 @@ static void out_to_a_pipe_and_a_file(void **state)
     }
 }
 
-/* A side file is believed where it is weir's own and fits the file; what is stated goes before it. */
+/* A side file is used if weir wrote it and it fits the file; options take precedence. */
 static void side_file(void **state)
 {
     (void)state;

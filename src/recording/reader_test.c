@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * reader_test.c: what is the same for every format: which channels there are when one is not found, times that do not
- * fit, annotations beyond those that are kept.
+ * reader_test.c: common to all formats: the list of channels when one is not found, times out of
+ * range, annotations beyond the maximum.
  */
 #include "recordings.h"
 
-/* A raw file of so many frames of one channel of zeros, with that side file or none. */
+/* A raw file of that many frames of one channel of zeros, with that side file or none. */
 static const char *raw_file(size_t frames, const char *side)
 {
     static char path[256];
@@ -47,7 +47,7 @@ static void names_the_channels(void **state)
                  "no channel Fp3, did you mean Fp1?; there are channels 0 to 1: Fp1, Cz");
 }
 
-/* More labels than a line holds. */
+/* More labels than fit a line. */
 static void names_some_of_many(void **state)
 {
     (void)state;
@@ -68,7 +68,7 @@ static void names_some_of_many(void **state)
         strstr(weir_err_detail(), "there are channels 0 to 299: electrode0, electrode1, "));
 }
 
-/* Beyond 292 years a time does not fit: said, not wrapped. */
+/* A time beyond 292 years is reported, not wrapped around. */
 static void times_that_do_not_fit(void **state)
 {
     (void)state;
@@ -89,7 +89,7 @@ static void times_that_do_not_fit(void **state)
     }
 }
 
-/* 1024 are kept; a notice counts the others, those too that the run before left out. */
+/* 1024 are kept; a notice counts the others, including those left out by the run before. */
 static void annotations_left_out(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * recording.c: which format a path is of, and opening it. Knows no format but through formats.def.
+ * recording.c: detects the format of a path and opens it. Uses formats only through formats.def.
  */
 #include <fenv.h>
 #include <math.h>
@@ -69,8 +69,8 @@ bool weiri_is_part(const char *path)
     return bytes > 5 && strcmp(path + bytes - 5, ".part") == 0;
 }
 
-/* Whether path ends in one of the blank-separated extensions; before ".part", where a run that was stopped
- * is read. */
+/* Whether path ends in one of the blank-separated extensions; before ".part", if an interrupted
+ * output is read. */
 static bool has_extension(const char *path, const char *extensions, bool part)
 {
     const char *base = strrchr(path, '/');
@@ -130,8 +130,8 @@ weir_output_options weir_output_options_default(void)
     return options;
 }
 
-/* By what is stated, by scheme, by first bytes, by name: in this order, so that a wrong extension does
- * not hide what a file is. */
+/* By option, by scheme, by first bytes, by name: in this order, so that a wrong extension does
+ * not matter. */
 static weir_err choose(weiri_reader *reader, const weiri_format_ops **ret_format)
 {
     const char *stated = reader->options->format;
@@ -190,8 +190,8 @@ static bool is_file(const char *path)
     return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
 }
 
-/* "FILE:/GROUP/NAME" where there is no such file as a whole: the longest FILE that exists. Folders and files may
- * have ":/" in their names (C:/host:/f.h5), and so may a dataset. */
+/* "FILE:/GROUP/NAME" if there is no such file as a whole: the longest FILE that exists. Folders
+ * and files may have ":/" in their names (C:/host:/f.h5), and so may a dataset. */
 static weir_err split_dataset(weiri_reader *reader)
 {
     const char *stated = reader->options->dataset;
@@ -220,7 +220,7 @@ static weir_err split_dataset(weiri_reader *reader)
     return WEIR_OK;
 }
 
-/* The unit that is stated, for channels of which nothing else says one. */
+/* The stated unit, for channels without another. */
 static weir_err state_unit(weiri_reader *reader)
 {
     weir_spec *spec = &reader->info.spec;
@@ -308,7 +308,7 @@ static weir_err open_reader(weiri_reader *reader)
     return err;
 }
 
-/* How a recording is read, for its identity. */
+/* How a recording is read, as part of its identity. */
 static uint64_t hash_options(const weir_recording_options *options)
 {
     const double numbers[] = {options->rate_hz, options->start_s, options->duration_s,

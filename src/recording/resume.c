@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * resume.c: outputs with checkpoints: where an output ends, put into a checkpoint after all before it is durable;
- * and an output that goes on from there. Rows are appended, so for most formats the part is cut back to a place,
- * and the head is written again with the next flush. The side file's list of segments is in the checkpoint as far
- * as it is in memory; the first bytes of the side file, which do not change any more, are in the part of it.
+ * resume.c: outputs with checkpoints: writing into a checkpoint where an output ends, after
+ * everything before that is durable; and continuing an output from there. Rows are appended, so for
+ * most formats the part is truncated to that place, and the head is written again with the next
+ * flush. The segments in memory are in the checkpoint; the first bytes of the side file, which no
+ * longer change, are in its part file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,9 +23,9 @@
 /* In the checkpoint, before the segments in memory. */
 typedef struct position {
     char name[NAME_BYTES]; /* without its folder, which may be moved */
-    uint64_t started;      /* 0: no part was made yet */
+    uint64_t started;      /* 0: no part was created yet */
     uint64_t complete, inode, bytes,
-        tail; /* of the part: where it ends, hash of the last bytes before */
+        tail; /* of the part: where it ends, hash of the last bytes before that */
     uint64_t rows, spans_before, span_count, side_head_bytes, segment;
     int64_t next_index;
     double first_start_s;
@@ -36,8 +37,8 @@ static const char *name_of(const weiri_writer *writer)
     return slash == NULL ? writer->path : slash + 1;
 }
 
-/* Of the rows before a place of the part: whether it is the same file, whatever has happened to it since. Formats
- * that write over what they have written have nothing of that kind. */
+/* For the rows before a place of the part: whether it is the same file, whatever happened to it
+ * since. Formats that overwrite what they have written do not use it. */
 static weir_err tail_of(const weiri_writer *writer, uint64_t bytes, uint64_t *ret_hash)
 {
     unsigned char last[TAIL_BYTES];
@@ -99,7 +100,7 @@ weir_err weiri_writer_position(weir_sink *sink, weir_checkpoint *checkpoint, boo
     writer->durable = true;
     weir_err err = WEIR_OK;
     if (writer->fd < 0) {
-        err = weiri_writer_look(writer); /* what is there without a checkpoint is not ours */
+        err = weiri_writer_look(writer); /* an existing file without a checkpoint is not ours */
     } else {
         err = weiri_writer_flush(writer, last);
         writer->complete = err == WEIR_OK && last;
@@ -175,7 +176,7 @@ static weir_err cut_back(weiri_writer *writer, const position *p)
     return err;
 }
 
-/* The names are given one after the other: the last run may have ended in between. */
+/* The files are renamed one after the other: the last run may have ended in between. */
 static bool has_its_name(const weiri_writer *writer, const position *p)
 {
     struct stat part, whole;
@@ -240,7 +241,7 @@ weir_err weiri_writer_resume(weir_sink *sink, weir_checkpoint *checkpoint)
     }
     writer->complete = p.complete;
     writer->rows = writer->put_rows = writer->safe_rows = writer->resumed ? p.rows : 0;
-    writer->put_bytes = p.bytes; /* the head comes off when it is known */
+    writer->put_bytes = p.bytes; /* removed once the head is known */
     writer->span_count = (size_t)p.span_count;
     writer->spans_before = p.spans_before;
     writer->side_head_bytes = p.side_head_bytes;

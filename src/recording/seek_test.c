@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every format goes to a frame (weir_source_ops.seek, S10): from there on come the same rows, with the same segments and
- * indexes, as from the start. And what an input is: another time of change, other options, another recording.
+ * Every format can seek to a frame (weir_source_ops.seek, S10): the rows from there on have the
+ * same values, segments and indexes as when read from the start. And the identity of an input:
+ * another time of change, other options, another recording.
  */
 #include "have_hdf5.h"
 #include "recordings.h"

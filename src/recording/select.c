@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * select.c: which channels and which time of a recording are delivered: --channels, --exclude, --start,
- * --duration; labels made unique; the dtype that follows. The same for every format.
+ * select.c: selects channels and time of a recording: --channels, --exclude, --start, --duration;
+ * makes labels unique; determines the dtype. The same for every format.
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static uint64_t hash_text(const char *text)
     return hash;
 }
 
-/* Slot of a label in a table of channel numbers + 1, empty where it is not there. */
+/* Slot of a label in a table of channel numbers + 1, empty if it is not there. */
 static uint32_t *
 slot_of(const weiri_reader *reader, uint32_t *table, size_t mask, const char *label)
 {
@@ -122,7 +122,8 @@ static weir_err unknown(const weiri_reader *reader, const char *option, const ch
                       near ? "?" : "", (unsigned long long)(reader->channel_count - 1), labels);
 }
 
-/* One item of a list: a number, a range of numbers, or a label. Numbers go before labels. */
+/* One item of a list: a number, a range of numbers, or a label. Numbers take precedence over
+ * labels. */
 static weir_err resolve(const weiri_reader *reader,
                         const char *option,
                         const char *item,
@@ -160,8 +161,8 @@ static weir_err resolve(const weiri_reader *reader,
 }
 
 typedef struct listing {
-    unsigned char *seen; /* one a channel */
-    uint32_t *order;     /* channels as they are listed, each once */
+    unsigned char *seen; /* one per channel */
+    uint32_t *order;     /* channels in the listed order, each once */
     uint64_t count;
 } listing;
 
@@ -265,8 +266,8 @@ static bool is_flawed(const weiri_reader *reader, uint64_t number)
     return channel->flaw && !(channel->flaw_of_scale && reader->options->counts);
 }
 
-/* A picked channel that cannot be read is an error that names it. For a look at the file (one_rate) it is
- * left out. */
+/* A selected channel that cannot be read is an error that names it. For weir info (one_rate) it
+ * is left out. */
 static weir_err check_flaws(weiri_reader *reader)
 {
     uint64_t count = 0, first = 0;
@@ -304,7 +305,7 @@ static weir_err check_flaws(weiri_reader *reader)
 
 /* ---- one rate ------------------------------------------------------------------------------------- */
 
-/* "100 Hz: 0-2 (EEG Fpz-Cz, ...); 1 Hz: 3-6 (...)": what can be given to --channels as it stands. */
+/* "100 Hz: 0-2 (EEG Fpz-Cz, ...); 1 Hz: 3-6 (...)": can be given to --channels directly. */
 static void list_rates(const weiri_reader *reader, char *text, size_t size)
 {
     size_t used = 0;
@@ -315,7 +316,7 @@ static void list_rates(const weiri_reader *reader, char *text, size_t size)
         for (uint64_t k = 0; k < i; k++) {
             named = named || reader->channels[k].rate_hz == rate;
         }
-        named = named || reader->channels[i].rate_hz == 0; /* nothing can be read of it */
+        named = named || reader->channels[i].rate_hz == 0; /* none of its values can be read */
         if (named) {
             continue;
         }
@@ -339,7 +340,7 @@ static void list_rates(const weiri_reader *reader, char *text, size_t size)
     }
 }
 
-/* Only the picked channels of that rate. */
+/* Only the selected channels with that rate. */
 static weir_err pick_rate(weiri_reader *reader, double rate_hz, const char *rates)
 {
     uint32_t *order = NULL;
@@ -385,7 +386,7 @@ static weir_err one_rate(weiri_reader *reader, double *ret_rate)
 
 /* ---- dtype, labels, spec ---------------------------------------------------------------------------- */
 
-/* DESIGN 3: f32 where every count stays distinct, else f64. */
+/* DESIGN 3: f32 if every count stays distinct, else f64. */
 static weir_dtype choose_dtype(const weiri_reader *reader)
 {
     static const weiri_scale plain = {.numer = 1, .denom = 1};
@@ -449,7 +450,8 @@ static weir_err name_picks(weiri_reader *reader, const char ***ret_labels, const
     for (uint64_t i = 0; err == WEIR_OK && labels && i < reader->pick_count; i++) {
         uint64_t number = channel_at(reader, i);
         if (reader->channels == NULL) {
-            /* Of an unlabelled recording the numbers are the labels, once some are left out. */
+            /* In a recording without labels the channel numbers become labels if some are left
+             * out. */
             char text[24];
             snprintf(text, sizeof text, "%llu", (unsigned long long)number);
             err = weiri_reader_text(reader, text, strlen(text), &labels[i]);
@@ -479,7 +481,7 @@ weir_err weiri_reader_select(weiri_reader *reader)
         return weiri_fail(WEIR_E_USAGE, "%s: duration %g s: must be above 0", reader->path,
                           options->duration_s);
     }
-    /* Without a start nothing is cut: a segment may go back before the first frame (S4). */
+    /* Without a start nothing is removed: a segment may begin before the first frame (S4). */
     reader->from_s = start_s > 0 ? start_s : -INFINITY;
     reader->to_s =
         isnan(options->duration_s) ? INFINITY : weiri_decimal_sum(start_s, options->duration_s);
@@ -523,9 +525,10 @@ bool weiri_reader_within(const weiri_reader *reader, double whole_s)
 
 /* ---- time ------------------------------------------------------------------------------------------- */
 
-/* First frame of a segment at or after a time: ceil(time x rate) as decimals (S3: 0.1 s at 30 kHz is frame
- * 3000), so that stretches which touch in time touch in frames. A later segment's start is known to the
- * nanosecond only, or, after years, to what a double holds: a frame that is nearer than that counts. */
+/* First frame of a segment at or after a time: ceil(time x rate) in decimals (S3: 0.1 s at 30
+ * kHz is frame 3000), so that selections which are adjacent in time are adjacent in frames. A
+ * later segment's start is known to the nanosecond only, or, after years, to the precision of a
+ * double: a frame within that distance counts. */
 static uint64_t frame_at(const weiri_reader *reader, const weir_segment *segment, double s)
 {
     double rate_hz = reader->info.spec.rate_hz;

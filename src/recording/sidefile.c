@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * sidefile.c: NAME.json beside an output: dims, axes, segments, dtype, units, start time, annotations, the
- * chain.
- * Written piece by piece through a small buffer, not as a tree: its size follows the number of
- * channels, and a flush must not allocate (M6). What does not change stands first and is written once.
+ * sidefile.c: NAME.json next to an output: dims, axes, segments, dtype, units, start time,
+ * annotations, the chain. Written in pieces through a small buffer, not as a tree: its size depends
+ * on the number of channels, and a flush must not allocate (M6). The part that does not change
+ * comes first and is written once.
  */
 #include <errno.h>
 #include <math.h>
@@ -127,7 +127,7 @@ static void axis(json *out, const weir_axis *axis_of, double start)
     raw(out, "}");
 }
 
-/* [onset_s, duration_s or null, text] each, on the clock of the segments. */
+/* [onset_s, duration_s or null, text] each, in the time of the segments. */
 static void annotations(json *out, const weir_source_info *source)
 {
     raw(out, ",\n\"annotations\": [");
@@ -175,7 +175,7 @@ weir_err weiri_side_head(weiri_writer *writer, const weir_source_info *source, c
     return out.err;
 }
 
-/* From the former state of the file. */
+/* From the previous state of the file. */
 static weir_err copy_head(const weiri_writer *writer, int to)
 {
     char some[2048];
@@ -229,7 +229,7 @@ static void put_tail(weiri_writer *writer, json *to, bool complete)
     }
     raw(&out, "],\n\"axes\": {");
     for (uint32_t i = 0; i < spec->dim_count; i++) {
-        /* The stream's axis starts where the first row stands. */
+        /* The stream's axis starts at the first row. */
         double start = i == 0 && writer->span_count ? writer->first_start_s : spec->dims[i].start;
         raw(&out, i ? ",\n  " : "\n  ");
         axis(&out, &spec->dims[i], start);
@@ -245,8 +245,8 @@ static void put_tail(weiri_writer *writer, json *to, bool complete)
     *to = out;
 }
 
-/* Written anew beside the former state, whose place it takes once it is whole: whoever kills the process finds
- * the one or the other. */
+/* Written next to the previous state, which it replaces when complete: if the process is killed,
+ * one of the two exists. */
 weir_err weiri_side_tail(weiri_writer *writer, bool complete)
 {
     int fd = -1;

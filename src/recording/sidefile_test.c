@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * sidefile_test.c: what an output's side file says comes back whole: any number of segments and channels, where
- * an unfinished output stopped; and a new output takes the place of nothing that is somebody's.
+ * sidefile_test.c: a side file is read back completely: any number of segments and channels, where
+ * an unfinished output stopped; and a new output replaces no file of somebody else.
  */
 #include "have_hdf5.h"
 #include "recordings.h"
@@ -33,7 +33,7 @@ static output begin(const char *path, uint64_t channels, const char *const *labe
     return out;
 }
 
-/* Rows of one value, the segment's number; it starts at as many seconds. */
+/* Rows of one value, the segment's number, which is also its start in seconds. */
 static void put(output *out, uint64_t segment, size_t frames)
 {
     size_t count = frames * (size_t)weir_spec_columns(&out->spec);
@@ -114,7 +114,7 @@ static void every_segment(void **state)
                 assert_true(all.values[all.frames * 2 - 1] == SEGMENTS - 1);
                 recorded_free(&all);
                 source->ops->close(source);
-                /* What HDF5 says in its own file. */
+                /* What HDF5 states in its own file. */
                 snprintf(made, sizeof made, "%s.json", path);
                 if (finish && !alone) {
                     unlink(made);
@@ -152,7 +152,7 @@ static void many_channels(void **state)
     free(texts);
 }
 
-/* The part of an unlabelled stream says how many channels it has, however many rows it holds by now. */
+/* The part of an unlabelled stream states its number of channels, however many rows it has. */
 static void part_without_labels(void **state)
 {
     (void)state;
@@ -175,7 +175,7 @@ static void part_without_labels(void **state)
     assert_int_equal(info->spec.dims[1].size, 3);
     assert_int_equal(info->frames, 28);
     source->ops->close(source);
-    /* It says that it is not whole, and where it ends. */
+    /* It states that it is not complete, and where it ends. */
     assert_non_null(strstr(text_of(side), "\"complete\": false,\n\"stopped_s\": 0.027\n"));
     out = begin(path, 3, NULL, true);
     put(&out, 0, 20);
@@ -202,7 +202,7 @@ static void unfinished_is_said(void **state)
     source->ops->close(source);
 }
 
-/* What a run left is replaced by force only; links are replaced, not followed. */
+/* Files left by an earlier run are replaced only with force; links are replaced, not followed. */
 static void parts_are_kept(void **state)
 {
     (void)state;
@@ -221,7 +221,7 @@ static void parts_are_kept(void **state)
             } else {
                 snprintf(begun, sizeof begun, "%s", write_file("keep.npy.part", "rows", 4));
             }
-            if (i < 2 || link == 2) { /* the next state of a side file is worth nothing */
+            if (i < 2 || link == 2) { /* the next state of a side file is not kept */
                 assert_fails(weir_recording_create(path, NULL, &sink), WEIR_E_USAGE, "use --force");
             }
             output out = begin(path, 1, NULL, true);
@@ -235,7 +235,7 @@ static void parts_are_kept(void **state)
             unlink(begun);
             snprintf(begun, sizeof begun, "%s%s", path, ends[i]);
         }
-        /* An empty one holds nothing. */
+        /* An empty one contains nothing. */
         int fd = open(begun, O_CREAT | O_WRONLY, 0666);
         assert_true(fd >= 0);
         close(fd);
@@ -253,7 +253,7 @@ static void parts_are_kept(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-/* A file that came under the name during the run is not replaced. */
+/* A file created under the name during the run is not replaced. */
 static void name_taken_meanwhile(void **state)
 {
     (void)state;
@@ -269,7 +269,8 @@ static void name_taken_meanwhile(void **state)
     assert_int_equal(access(part, F_OK), 0);
 }
 
-/* Other orders and types of keys, escapes, and what is no JSON: read, or left alone with a notice. */
+/* Other orders and types of keys, escapes, and text that is not JSON: read, or ignored with a
+ * notice. */
 static void texts_of_others(void **state)
 {
     (void)state;
@@ -310,7 +311,7 @@ static void texts_of_others(void **state)
         }
         source->ops->close(source);
     }
-    /* Of an older weir, which left segments out: refused, for the gaps are not known (S4). */
+    /* From an older weir, which left segments out: refused, since the gaps are unknown (S4). */
     static const char lost[] = "{\"weir\": \"1\", \"rate_hz\": 75, \"segments\": [{\"start_s\": 0, "
                                "\"first_row\": 0, \"rows\": 2}], \"segments_left_out\": 4}";
     write_file("o.raw.json", lost, strlen(lost));
@@ -322,7 +323,7 @@ static void texts_of_others(void **state)
                  "does not list all segments");
 }
 
-/* Any byte may be another, or the file end anywhere: it is read, left alone or refused. */
+/* Any byte may change, or the file end anywhere: it is read, ignored or refused. */
 static void damaged(void **state)
 {
     (void)state;

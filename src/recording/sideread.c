@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * sideread.c: NAME.json next to a file that weir wrote: rate, labels, units, axes, segments, annotations and
- * start time come back, so that a second chain sees what the first one output, gaps included (S4).
- * A side file of somebody else, or one that does not fit its recording, is left alone with a notice. It is read
- * piece by piece: only what is kept takes memory (M6).
+ * sideread.c: NAME.json next to a file that weir wrote: rate, labels, units, axes, segments,
+ * annotations and start time are restored, so that a second chain gets what the first one output,
+ * gaps included (S4). A side file of another program, or one that does not fit its recording, is
+ * ignored with a notice. It is read in pieces: only what is kept needs memory (M6).
  */
 #include <fcntl.h>
 #include <math.h>
@@ -38,7 +38,7 @@
 typedef enum key { KEY_LIST(KEY_ENUM) KEYS } key;
 static const char *const key_names[] = {KEY_LIST(KEY_TEXT)};
 
-/* An open side file, and where the values of its keys are; 0 = not there. */
+/* An open side file, and where the values of its keys are; 0 = missing. */
 typedef struct side {
     weiri_json json;
     uint64_t places[KEYS];
@@ -63,7 +63,7 @@ static bool at_key(side *s, key which)
     return true;
 }
 
-/* Of NAME.part, which a run left behind, NAME.json.part. A missing one is no fault. */
+/* For NAME.part, which an unfinished run left, NAME.json.part. A missing one is no error. */
 static bool open_file(const weiri_reader *reader, side *s)
 {
     size_t whole = strlen(reader->path);
@@ -99,7 +99,7 @@ static void find_keys(side *s)
     s->json.bad = s->json.bad || weiri_json_peek(&s->json) != 0;
 }
 
-/* Opens it where there is one of weir's own; *ret_foreign: there is one of somebody else. */
+/* Opens it if there is one written by weir; *ret_foreign: there is one of another program. */
 static bool side_open(const weiri_reader *reader, side *s, bool *ret_foreign)
 {
     memset(s, 0, sizeof *s);
@@ -137,7 +137,7 @@ static bool keep_text(weiri_reader *reader, weiri_json *json, const char **ret_t
            weiri_reader_text(reader, text, strlen(text), ret_text) == WEIR_OK;
 }
 
-/* A list of count texts into the arena; NULL where it is not one. */
+/* A list of count texts into the arena; NULL if it is not one. */
 static const char *const *read_texts(weiri_reader *reader, weiri_json *json, uint64_t count)
 {
     const char **texts = NULL;
@@ -200,7 +200,7 @@ static bool dim_name(side *s, uint32_t number, char *name, size_t size)
     return good;
 }
 
-/* Goes to the axis of that name. */
+/* Moves to the axis of that name. */
 static bool at_axis(side *s, const char *name)
 {
     char found[TEXT_BYTES];
@@ -241,7 +241,7 @@ static void read_axis(weiri_reader *reader, side *s, uint32_t number, weir_axis 
         } else if (number > 0 && strcmp(field, "step") == 0) {
             whole = weiri_json_number(json, &read.step);
         }
-        /* Also where it was of another type, or there were more or fewer. */
+        /* Also if it had another type, or there were more or fewer. */
         json->bad = false;
         weiri_json_seek(json, place);
         (void)weiri_json_skip(json);
@@ -255,7 +255,7 @@ static void read_axis(weiri_reader *reader, side *s, uint32_t number, weir_axis 
     }
 }
 
-/* Of frames x channels the labels become channels, which can be selected by them. */
+/* For frames x channels the labels become channels, which can be selected by them. */
 static void make_channels(weiri_reader *reader, side *s, double rate_hz)
 {
     const char *const *labels = reader->side_axes[1].labels;
@@ -300,8 +300,8 @@ static bool read_span(weiri_json *json, span *ret_span)
     return !json->bad && seen == 7;
 }
 
-/* Goes through the list: how many there are and how many rows they state; *ret_sound: they follow on each
- * other. Where `listed` is not NULL they go there, as far as the file has frames. */
+/* Reads the list: how many there are and how many rows they state; *ret_sound: they are
+ * contiguous. If `listed` is not NULL they are stored there, as far as the file has frames. */
 static uint64_t
 each_span(side *s, uint64_t frames, weir_segment *listed, uint64_t *ret_rows, bool *ret_sound)
 {
@@ -324,7 +324,7 @@ each_span(side *s, uint64_t frames, weir_segment *listed, uint64_t *ret_rows, bo
     return count;
 }
 
-/* A filter that runs on over gaps that are not known is wrong without a word (S4): such a file is refused. */
+/* A filter that continues over unknown gaps is silently wrong (S4): such a file is refused. */
 static weir_err segments_lost(const weiri_reader *reader, const side *s, uint64_t of)
 {
     return weiri_fail(
@@ -334,8 +334,9 @@ static weir_err segments_lost(const weiri_reader *reader, const side *s, uint64_
         reader->path, s->name, WEIRI_MOST_SEGMENTS, (unsigned long long)of);
 }
 
-/* Runs of rows that follow on each other; else there is one. They may be fewer than the file holds where a run
- * was killed between writing and saying so, or more where the file was cut: the last one bears the difference. */
+/* Contiguous runs of rows; otherwise there is one. They may be fewer than the file's rows if a
+ * run was killed between writing rows and the list, or more if the file was truncated: the last
+ * one gets the difference. */
 static weir_err read_segments(weiri_reader *reader, side *s, uint64_t frames)
 {
     uint64_t stated = 0, left_out = whole_at(s, KEY_segments_left_out);
@@ -358,7 +359,7 @@ static weir_err read_segments(weiri_reader *reader, side *s, uint64_t frames)
     (void)each_span(s, frames, listed, &stated, &sound);
     uint64_t rows = 0;
     while (count > 1 && listed[count - 1].frames == 0) {
-        count--; /* behind the end of a file that was cut */
+        count--; /* after the end of a truncated file */
     }
     for (uint64_t i = 0; i < count; i++) {
         rows += listed[i].frames;
@@ -395,7 +396,7 @@ static bool read_event(weiri_json *json, double *ret_onset, double *ret_duration
            !weiri_json_more(json, ']', 3) && !json->bad;
 }
 
-/* Once the segments are known: annotations are laid over the selection's window. */
+/* After the segments are known: annotations within the selection's window. */
 static void read_annotations(weiri_reader *reader, side *s)
 {
     char text[TEXT_BYTES];
@@ -425,7 +426,8 @@ static void read_annotations(weiri_reader *reader, side *s)
 
 /* ---- what readers call ----------------------------------------------------------------------------------- */
 
-/* Sizes of every dimension but the first; where an older weir did not write them, those of labels or values. */
+/* Sizes of every dimension except the first; if an older weir did not write them, those of
+ * labels or values. */
 static uint64_t axis_size(side *s, const char *name)
 {
     char field[KEY_BYTES];
@@ -449,7 +451,7 @@ static uint64_t axis_size(side *s, const char *name)
     return size ? size : listed;
 }
 
-/* The product of the sizes, else what the rows take of the file. */
+/* The product of the sizes, else as many as the file's rows have. */
 static uint64_t count_columns(const weiri_reader *reader, side *s, uint64_t width)
 {
     uint32_t dims = count_dims(s);
@@ -473,7 +475,7 @@ void weiri_side_shape(weiri_reader *reader, const char **dtype, uint64_t *column
     side s;
     bool foreign = false;
     if (!side_open(reader, &s, &foreign)) {
-        return; /* what is wrong with it weiri_side_read says */
+        return; /* weiri_side_read reports what is wrong with it */
     }
     const char *stored = NULL;
     if (*dtype == NULL && at_key(&s, KEY_dtype) && keep_text(reader, &s.json, &stored)) {
@@ -486,7 +488,7 @@ void weiri_side_shape(weiri_reader *reader, const char **dtype, uint64_t *column
     side_close(&s);
 }
 
-/* A run that did not end wrote the file: it may be shorter than its recording. */
+/* An unfinished run wrote the file: it may be shorter than its recording. */
 static void note_stopped(weiri_reader *reader, side *s)
 {
     if (at_key(s, KEY_complete) && weiri_json_peek(&s->json) == 'f') {
@@ -542,7 +544,7 @@ void weiri_side_read(weiri_reader *reader, const uint64_t *shape, uint32_t dims)
     side_close(&s);
 }
 
-/* The axes as they were written, as far as the selection leaves them. */
+/* The axes as written, for the selected channels. */
 static void apply_axes(weiri_reader *reader, weir_spec *spec)
 {
     for (uint32_t i = 0; i < spec->dim_count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * synthetic.c: a signal made here: "synthetic:channels=256,rate=30000,seconds=60,seed=1".
+ * synthetic.c: a generated signal: "synthetic:channels=256,rate=30000,seconds=60,seed=1".
  *
  * In uV, per channel c at frame n since the recording's origin:
  *   noise        Gaussian, SD `noise` (10 uV), white in time, independent between channels
@@ -8,13 +8,14 @@
  *                and 130 Hz of 3 uV, in phase (each only where it is below the Nyquist frequency)
  *   spikes       on every fourth channel, about 5 a second, 1.6 ms long, -60 to -180 uV (from 2 kHz on)
  *   offset       `offset` (0)
- * With `pause_every` and `pause` the recording stops for `pause` seconds after each `pause_every`: a new
- * segment each time; the signal goes on behind the pauses.
+ * With `pause_every` and `pause` the recording stops for `pause` seconds after each `pause_every`:
+ * a new segment each time; the signal continues after the pauses.
  *
- * A frame's values follow from the seed and n alone, however it is read. To cost less than the chains
- * that it feeds, a frame's noise is the sum of two runs of one table of 16,384 Gaussian values, taken
- * from places that a hash of n says (4096 x 4096 pairs): two loads and two additions a sample, 256
- * channels in about 30 ns. A Gaussian a sample by any generator costs fifty times as much.
+ * A frame's values depend on the seed and n only, however it is read. To be faster than the chains
+ * that it feeds, a frame's noise is the sum of two runs of one table of 16,384 Gaussian values,
+ * from places determined by a hash of n (4096 x 4096 pairs): two loads and two additions per
+ * sample, 256 channels in about 30 ns. Generating a Gaussian for each sample would take fifty times
+ * as long.
  */
 #include <math.h>
 #include <string.h>
@@ -26,10 +27,10 @@
 #define STARTS     (TABLE / 4)
 #define SINE_BITS  12
 #define PHASES     8
-#define BATCH      64 /* frames made at a time where rows are not f32 */
+#define BATCH      64 /* frames generated at a time if rows are not f32 */
 #define PI         3.14159265358979323846
 #define SPIKE_S    1.6e-3
-#define SLOT_S     0.1 /* one spike or none a channel in each */
+#define SLOT_S     0.1 /* in each slot, at most one spike per channel */
 #define MAX_PAUSES 1000000.0
 
 enum { AS_F32, AS_F64, AS_I16 };
@@ -71,7 +72,7 @@ typedef struct state {
     weiri_fraction rate;  /* Hz */
     uint64_t frames;      /* from the origin to the end, pauses included */
     uint64_t segment;     /* frames of one */
-    uint64_t period;      /* from the start of one to that of the next */
+    uint64_t period;      /* from the start of one to the start of the next */
     uint64_t slot, spike; /* frames; 0 = no spikes */
     uint64_t steps[3];    /* of the oscillations, in 2^-64 turns a frame */
     bool ready;
@@ -79,7 +80,7 @@ typedef struct state {
     float *noise, *sine, *shape, *row, *batch;
 } state;
 
-/* splitmix64: every bit of n reaches every bit of the result. */
+/* splitmix64: every bit of n affects every bit of the result. */
 static uint64_t mix(uint64_t seed, uint64_t n)
 {
     uint64_t z = seed * 0xd1342543de82ef95u + n * 0x9e3779b97f4a7c15u + 0x9e3779b97f4a7c15u;
@@ -159,7 +160,7 @@ static weir_err synthetic_open(weiri_reader *reader)
     uint64_t channels = (uint64_t)set->channels;
     err = weiri_reader_get(reader, channels, sizeof *reader->channels, &reader->channels);
     for (uint64_t i = 0; err == WEIR_OK && i < channels; i++) {
-        /* The label is given by number; the scale stays that of physical values. */
+        /* The label is a number; the scale stays that of physical values. */
         reader->channels[i] = (weiri_channel){.label = "", .unit = "uV", .rate_hz = rate_hz};
     }
     static const weiri_coding codings[] = {WEIRI_CODING_F32, WEIRI_CODING_F64, WEIRI_CODING_I16};
@@ -183,7 +184,7 @@ static void segment_at(const weiri_reader *reader, uint64_t number, weir_segment
 static weir_err synthetic_layout(weiri_reader *reader)
 {
     const state *s = reader->own;
-    /* i16 is delivered as it is, not widened: it is there to feed integers to a chain. */
+    /* i16 is delivered as it is, not widened: its purpose is to feed integers to a chain. */
     static const weir_dtype dtypes_out[] = {WEIR_F32, WEIR_F64, WEIR_I16};
     reader->info.spec.dtype = dtypes_out[s->set.dtype];
     for (uint64_t i = 0; i * s->period < s->frames; i++) {
@@ -250,7 +251,7 @@ static void prepare(weiri_reader *reader)
         s->sine[i] = (float)sin(2 * PI * (double)i / (1u << SINE_BITS));
     }
     for (uint64_t i = 0; i < s->spike; i++) {
-        /* A trough at 0.5 ms, a lower and longer hill behind it. */
+        /* A trough at 0.5 ms, followed by a lower and longer peak. */
         double ms = (double)i / s->set.rate_hz * 1e3;
         s->shape[i] =
             (float)(-exp(-pow((ms - 0.5) / 0.13, 2)) + 0.35 * exp(-pow((ms - 0.9) / 0.25, 2)));
@@ -258,7 +259,7 @@ static void prepare(weiri_reader *reader)
     s->ready = true;
 }
 
-/* Four floats: runs begin at multiples of 16 bytes, rows where they will. */
+/* Four floats: runs begin at multiples of 16 bytes, rows anywhere. */
 typedef float four __attribute__((vector_size(16), may_alias));
 typedef float four_loose __attribute__((vector_size(16), aligned(4), may_alias));
 
@@ -288,7 +289,7 @@ static void make_row(const state *s, uint64_t n, float *row, size_t channels)
     }
 }
 
-/* Spikes of one channel: in each slot of 0.1 s one with probability 1/2, wholly within it. */
+/* Spikes of one channel: in each slot of 0.1 s one with probability 1/2, entirely within it. */
 static bool spike_at(const state *s, uint64_t slot, uint64_t channel, uint64_t *ret_first)
 {
     uint64_t hash = mix((uint64_t)s->set.seed + 2, slot * 65536 + channel);
@@ -327,7 +328,7 @@ static int16_t to_i16(float value)
     return near >= 32767.0f ? 32767 : near <= -32768.0f ? -32768 : (int16_t)near;
 }
 
-/* Makes up to `frames` frames as f32 rows of the picked channels. */
+/* Generates up to `frames` frames as f32 rows of the selected channels. */
 static void make(weiri_reader *reader, uint64_t first, size_t frames, float *rows)
 {
     const state *s = reader->own;

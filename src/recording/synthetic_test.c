@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The synthetic source: the same frame has the same values however it is read; it is what its head
- * comment says; pauses make segments.
+ * The synthetic source: a frame has the same values however it is read; the signal is as described
+ * in synthetic.c; pauses begin segments.
  */
 #include "recordings.h"
 
@@ -97,7 +97,7 @@ static void pauses(void **state)
     assert_int_equal(all.segments, 4);
     assert_int_equal(all.frames, 700);
     recorded_free(&all);
-    /* A window over the middle of it: from within the second segment into the third. */
+    /* A time window in the middle: from within the second segment into the third. */
     weir_recording_options options = weir_recording_options_default();
     options.start_s = 0.45;
     options.duration_s = 0.3;

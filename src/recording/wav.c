@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * wav.c: WAV, RF64 and BW64. In: this file finds where the data lie, since the sizes that a header states
- * wrap above 4 GiB, or were never completed; libsndfile, given a header with the right size before the
- * same data, judges the coding and decodes, reading through our descriptor. A value is the fraction of
- * full scale; floats are as they are. Writing, which needs no library, is in wav_write.c.
+ * wav.c: reads WAV, RF64 and BW64. This file finds the data, since sizes in a header wrap around
+ * above 4 GiB, or were never completed; libsndfile, given a header with the right size before the
+ * same data, checks the coding and decodes, reading through our descriptor. A value is a fraction
+ * of full scale; floats are unchanged. Writing, which needs no library, is in wav_write.c.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,21 +13,21 @@
 #ifdef WEIRI_WAV
 #include <sndfile.h>
 
-#define FMT_BYTES  256 /* of a fmt chunk that is passed on; they end at 52 in practice */
+#define FMT_BYTES  256 /* of a fmt chunk that is passed on; they are at most 52 in practice */
 #define HEAD_BYTES (12 + 36 + 8 + FMT_BYTES + 8)
 #define UNKNOWN    UINT64_MAX
-#define MAX_CHUNKS 65536 /* looked at before the data, and behind them */
+#define MAX_CHUNKS 65536 /* examined before the data, and after them */
 
 typedef struct wav {
     SNDFILE *file;
     bool big;             /* RIFX */
-    bool plain;           /* rows are read as they lie */
-    uint64_t data, bytes; /* of the data: where, how many */
-    uint64_t seen;        /* of them by libsndfile: of a pipe none, since it goes back and forth */
+    bool plain;           /* rows are read as they are stored */
+    uint64_t data, bytes; /* of the data: place, length */
+    uint64_t seen;        /* decoded by libsndfile; not from a pipe, since it seeks */
     unsigned char head[HEAD_BYTES];
     size_t head_bytes;
-    uint64_t position; /* of libsndfile in the file that it sees */
-    weir_err err;      /* of our reads, behind libsndfile's back */
+    uint64_t position; /* of libsndfile in the file presented to it */
+    weir_err err;      /* of our own reads, which libsndfile does not report */
     uint64_t frames;
     unsigned char fmt[FMT_BYTES];
     uint32_t fmt_bytes;
@@ -57,7 +57,7 @@ static bool is_id(const unsigned char *at)
     return true;
 }
 
-/* Whether chunks lie one behind the other from here to the file's end. */
+/* Whether the chunks from here on are contiguous up to the file's end. */
 static weir_err are_chunks(weiri_reader *reader, const wav *in, uint64_t at, bool *ret)
 {
     uint64_t size = reader->input.size;
@@ -79,14 +79,15 @@ static weir_err are_chunks(weiri_reader *reader, const wav *in, uint64_t at, boo
     return WEIR_OK;
 }
 
-/* How long the data are, of which the header says `stated` (32 bits of it). */
+/* The length of the data, for which the header states `stated` (32 bits of it). */
 static weir_err settle(weiri_reader *reader, wav *in, uint64_t stated)
 {
     uint64_t there = reader->input.size - in->data;
     bool open = stated == 0 || stated == 0xffffffff, chunks = false;
     weir_err err = WEIR_OK;
     if (stated != 0xffffffff) {
-        /* A size of more than 4 GiB was cut to 32 bits: whichever whole one has chunks behind it. */
+        /* A size above 4 GiB was truncated to 32 bits: the right one is that with chunks after
+         * it. */
         for (uint64_t bytes = stated; err == WEIR_OK && bytes <= there;
              bytes += UINT64_C(1) << 32) {
             if (bytes == there && stated != 0) {
@@ -248,7 +249,7 @@ static void set(const wav *in, unsigned char *at, uint64_t value, int bytes)
     }
 }
 
-/* What libsndfile sees before the data: the sizes as they are. */
+/* What libsndfile sees before the data: with the real sizes. */
 static void make_head(wav *in)
 {
     unsigned char *at = in->head;
@@ -336,7 +337,7 @@ static sf_count_t seen_tell(void *user)
     return (sf_count_t)((const wav *)reader->own)->position;
 }
 
-/* How values lie; what is no plain coding is decoded to 16 bits. */
+/* How values are stored; other than plain codings are decoded to 16 bits. */
 static weir_err coding_of(weiri_reader *reader, wav *in, int format)
 {
     static const struct {
@@ -394,8 +395,8 @@ static weir_err coding_of(weiri_reader *reader, wav *in, int format)
     return WEIR_OK;
 }
 
-/* Looked at before libsndfile: it would hand MPEG audio to a library that prints, and says of wrong fields
- * no more than that something is missing. */
+/* Checked before libsndfile: it would pass MPEG audio to a library that prints, and for wrong
+ * fields only say that something is missing. */
 static weir_err judge_format(weiri_reader *reader, const wav *in)
 {
     static const unsigned codings[] = {1, 2, 3, 6, 7, 0x11, 0xfffe};
@@ -425,9 +426,9 @@ static weir_err judge_format(weiri_reader *reader, const wav *in)
     return WEIR_OK;
 }
 
-/* The block align says how far frames are apart, which libsndfile passes over: it would read noise. Where in a
- * wider container the bits are is not stated: RIFF has them at its top, ALSA's arecord (24 bits in 4 bytes)
- * writes them at its bottom. */
+/* The block align states how far frames are apart, which libsndfile ignores: it would read
+ * noise. Where in a wider container the bits are is not stated: RIFF has them at the top, ALSA's
+ * arecord (24 bits in 4 bytes) writes them at the bottom. */
 static weir_err judge_container(weiri_reader *reader, const wav *in)
 {
     static const char *const dtypes[] = {NULL, NULL, "i16", "i24", "i32"};
@@ -535,7 +536,7 @@ static weir_err wav_open(weiri_reader *reader)
     err = open_library(reader, in);
     if (err == WEIR_OK && in->frames != WEIR_FRAMES_UNKNOWN && !reader->input.pipe &&
         reader->channels[0].scale.denom == 0) {
-        /* Of floats that weir wrote: labels, units, segments. */
+        /* For floats written by weir: labels, units, segments. */
         const uint64_t shape[2] = {in->frames, reader->channel_count};
         weiri_side_read(reader, shape, 2);
     }
@@ -573,7 +574,7 @@ wav_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t
     uint64_t at = reader->first_row + index;
     *ret_frames = 0;
     if (in->frames == WEIR_FRAMES_UNKNOWN || reader->input.pipe) {
-        /* A pipe: libsndfile has judged the header; rows are taken as they come. */
+        /* A pipe: libsndfile has checked the header; rows are read as they arrive. */
         if (in->frames != WEIR_FRAMES_UNKNOWN && want > in->frames - at) {
             want = (size_t)(in->frames - at);
         }

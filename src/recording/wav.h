@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * wav.h: what wav.c's descriptor takes from wav_write.c, and what libsndfile holds.
+ * wav.h: functions of wav_write.c for wav.c's descriptor, and libsndfile's memory.
  */
 #ifndef WEIRI_WAV_H
 #define WEIRI_WAV_H
 
 #include "recording/writer.h"
 
-/* Of an open file (M7): its state is some 30 KiB; ADPCM adds blocks, of 64 KiB at most each. With it the
- * resident set grows by less than the plan (tests/cli/wav_5gib.sh). */
+/* For an open file (M7): its state is about 30 KiB; ADPCM adds blocks of 64 KiB at most each.
+ * With it the resident set grows by less than the plan (tests/cli/wav_5gib.sh). */
 #define WEIRI_WAV_BYTES (512u * 1024u)
 
 size_t weiri_wav_head_bytes(const weir_spec *spec);

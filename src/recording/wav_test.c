@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * WAV files made here byte by byte: every plain coding, either byte order, RF64, sizes that are wrong in
- * every way, cuts and flips anywhere; and what is written, looked at byte by byte.
+ * WAV files made here byte by byte: every plain coding, either byte order, RF64, wrong sizes of all
+ * kinds, truncation and changed bytes anywhere; and written files, checked byte by byte.
  */
 #include "recordings.h"
 
@@ -11,7 +11,7 @@ enum { FRAMES = 20, CHANNELS = 2 };
 
 typedef struct made {
     unsigned char bytes[2048];
-    size_t count, data; /* data: where the first value lies */
+    size_t count, data; /* data: where the first value is */
     bool big;
 } made;
 
@@ -100,7 +100,7 @@ static weir_err open_made(const unsigned char *bytes, size_t count, bool counts,
     return weir_recording_open(own_path("t.wav"), &options, ret);
 }
 
-/* Opens it, and checks values and the one notice (NULL: none). */
+/* Opens it, and checks values and the only notice (NULL: none). */
 static void check(const made *file, int bits, bool is_float, uint64_t frames, const char *notice)
 {
     for (int counts = 0; counts < 2; counts++) {
@@ -175,7 +175,7 @@ static void sizes(void **state)
     file = make("RIFF", 16, false, 4000, false);
     check(&file, 16, false, FRAMES,
           "truncated: the header states 4000 bytes of data, 80 are present");
-    file = make("RIFF", 16, false, 40, false); /* no chunks behind it, and no 4 GiB */
+    file = make("RIFF", 16, false, 40, false); /* no chunks after it, and less than 4 GiB */
     check(&file, 16, false, FRAMES / 2, "40 bytes after the data are not chunks");
     file = make("RIFF", 16, false, 80, true);
     check(&file, 16, false, FRAMES, NULL);
@@ -184,7 +184,8 @@ static void sizes(void **state)
     check(&file, 16, false, FRAMES - 1, "truncated");
 }
 
-/* Samples in wider containers: where in them the bits are is not stated, so what is there is named. */
+/* Samples in wider containers: where in them the bits are is not stated, so the error states
+ * what was found. */
 static void wide_containers(void **state)
 {
     (void)state;
@@ -219,7 +220,7 @@ static void wide_containers(void **state)
     }
 }
 
-/* A pipe that ends within a frame, before what the header states. */
+/* A pipe that ends within a frame, before the frames that the header states. */
 static void pipe_that_ends_early(void **state)
 {
     (void)state;
@@ -248,7 +249,7 @@ static void pipe_that_ends_early(void **state)
     }
 }
 
-/* What libsndfile would refuse without a reason, or decode by a library that prints. */
+/* Files that libsndfile would refuse without a reason, or decode with a library that prints. */
 static void fields_of_the_format(void **state)
 {
     (void)state;
@@ -273,7 +274,7 @@ static void fields_of_the_format(void **state)
     }
 }
 
-/* A WAV file that is damaged anywhere is read as far as it goes or refused by one line. */
+/* A WAV file damaged anywhere is read as far as possible or refused by one line. */
 static void damage(void **state)
 {
     (void)state;
@@ -316,19 +317,7 @@ static void what_is_written(void **state)
     (void)state;
     weir_spec spec = weir_spec_make(WEIR_F32, 8000, 3, NULL, NULL);
     float rows[30] = {0.5f, -1.0f};
-    weir_output_options options = weir_output_options_default();
-    options.force = true;
-    weir_sink *sink = NULL;
-    assert_ok(weir_recording_create(own_path("o.wav"), &options, &sink));
-    uint64_t planned = 0;
-    assert_ok(sink->ops->plan(sink, &spec, &planned));
-    void *memory = malloc((size_t)planned);
-    assert_ok(sink->ops->start(sink, &spec, NULL, "", memory));
-    weir_message block = {.spec = &spec, .data = rows, .frames = 10};
-    assert_ok(sink->ops->write(sink, &block));
-    assert_ok(sink->ops->finish(sink));
-    sink->ops->close(sink);
-    free(memory);
+    assert_ok(write_rows("o.wav", &spec, rows, 10));
     unsigned char bytes[512];
     FILE *file = fopen(own_path("o.wav"), "rb");
     size_t count = fread(bytes, 1, sizeof bytes, file);
@@ -349,14 +338,12 @@ static void what_is_written(void **state)
     wrong[1].rate_hz = 1e10;
     wrong[3].dtype = WEIR_U16;
     for (int i = 0; i < 4; i++) {
-        assert_ok(weir_recording_create(own_path("w.wav"), &options, &sink));
-        assert_fails(sink->ops->plan(sink, &wrong[i], &planned), WEIR_E_USAGE,
+        assert_fails(write_rows("w.wav", &wrong[i], rows, 10), WEIR_E_USAGE,
                      i == 2 ? "up to 1024" : why[i]);
-        sink->ops->close(sink);
     }
 }
 
-/* Past 4 GiB the same head says RF64, with 64-bit sizes where the JUNK chunk was. */
+/* Above 4 GiB the same head says RF64, with 64-bit sizes in place of the JUNK chunk. */
 static void long_files(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * wav_write.c: the head of a WAV file before plain rows. It has room for 64-bit sizes from the start (a
- * JUNK chunk, as EBU Tech 3306 has it), so that a file becomes RF64 where it passes 4 GiB, and the head of
- * what was flushed is always right. What WAV cannot hold (labels, units, gaps) is in the side file.
+ * wav_write.c: the head of a WAV file, before plain rows. It has space for 64-bit sizes from the
+ * start (a JUNK chunk, as in EBU Tech 3306), so that a file becomes RF64 above 4 GiB, and the head
+ * of flushed data is always right. Labels, units and gaps are in the side file.
  */
 #include <math.h>
 #include <string.h>
@@ -49,7 +49,7 @@ void weiri_wav_head(const weir_spec *spec, uint64_t rows, char *text, size_t byt
     at = put_id(at + 28, "fmt ", 40);
     at = put(put(put(at, 0xfffe, 2), channels, 2), rate, 4);
     at = put(put(put(at, rate * frame, 4), frame, 2), width * 8, 2);
-    at = put(put(put(at, 22, 2), width * 8, 2), 0, 4); /* the channels are no loudspeakers */
+    at = put(put(put(at, 22, 2), width * 8, 2), 0, 4); /* the channels are not loudspeakers */
     at = put(at, is_float ? 3 : 1, 2);
     memcpy(at, guid, sizeof guid);
     at = put_id(at + sizeof guid, "fact", 4);

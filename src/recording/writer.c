@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * writer.c: what makes a format a sink: NAME.part that is readable at every flush, renamed at the end;
- * the side file; the buffer; segments. A format states only the head before the first row.
+ * writer.c: makes a format a sink: NAME.part, readable after every flush and renamed at the end;
+ * the side file; the buffer; segments. A format only provides the head before the first row.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@ weir_err weiri_write_all(int fd, const char *name, const void *from, size_t byte
     const unsigned char *at = from;
     while (bytes > 0) {
         ssize_t done = write(fd, at, bytes);
-        if (done < 0 && errno == EINTR) { /* a pipe whose reader has stopped */
+        if (done < 0 && errno == EINTR) { /* a pipe whose reader has ended */
             return weiri_fail(WEIR_E_INTERRUPTED, "%s: interrupted while writing it", name);
         }
         if (done < 0) {
@@ -62,8 +62,8 @@ static weir_err sink_plan(weir_sink *sink, const weir_spec *spec, uint64_t *ret_
     return WEIR_OK;
 }
 
-/* Whether an entry may make way for a new file. An empty file holds nothing; whatever else is there, a link too,
- * is somebody's and needs force; a file that another run has locked is that run's. */
+/* Whether an existing file may be replaced. An empty file may; any other, a link too, belongs to
+ * somebody and needs force; a file locked by another run belongs to that run. */
 static weir_err may_replace(const char *name, bool force)
 {
     struct stat status;
@@ -98,7 +98,8 @@ weir_err weiri_writer_open(const char *name, bool force, int *ret_fd)
         return err;
     }
     unlink(name);
-    /* Two runs to one name would mix their rows: the one whose file has the name and the lock goes on. */
+    /* Two runs with one name would mix their rows: the one that has the file of that name and
+     * its lock continues. */
     int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     struct stat ours, named;
     if (fd < 0 && errno != EEXIST) {
@@ -115,7 +116,7 @@ weir_err weiri_writer_open(const char *name, bool force, int *ret_fd)
     return WEIR_OK;
 }
 
-/* Rows are appended; the head is written over in place. */
+/* Rows are appended; the head is overwritten in place. */
 weir_err weiri_write_head(weiri_writer *writer)
 {
     char text[WEIRI_HEAD_BYTES];
@@ -192,7 +193,7 @@ static weir_err sink_start(weir_sink *sink,
 static weir_err drain(weiri_writer *writer)
 {
     size_t used = writer->used;
-    writer->used = 0; /* also after an error: what was lost is not written twice */
+    writer->used = 0; /* also after an error: lost data are not written twice */
     weir_err err = weiri_write_all(writer->fd, name_of(writer), writer->buffer, used);
     if (err == WEIR_OK) {
         writer->safe_rows = writer->put_rows;
@@ -232,8 +233,8 @@ static void note_span(weiri_writer *writer, const weir_message *block)
 
 #define WRITEBACK_BYTES ((uint64_t)8 << 20)
 
-/* Lets the system begin to write to the disk what it has taken so far, while the chain computes: the sync at the
- * end then waits for the last few MiB only. */
+/* Lets the system start writing to the disk what it has received, while the chain computes: the
+ * sync at the end then waits for the last few MiB only. */
 static void begin_writeback(weiri_writer *writer)
 {
 #ifdef SYNC_FILE_RANGE_WRITE
@@ -282,7 +283,7 @@ weir_err weiri_writer_flush(weiri_writer *writer, bool last)
     return err;
 }
 
-/* Room for one more segment: all but the last one are in the files for good after a flush. */
+/* Space for one more segment: all but the last one are permanently in the files after a flush. */
 static weir_err make_span_room(weiri_writer *writer)
 {
     if (writer->span_count < WEIRI_MAX_SPANS) {
@@ -325,7 +326,7 @@ static weir_err sink_flush(weir_sink *sink)
     return weiri_writer_flush(writer_of(sink), false);
 }
 
-/* What has the name already and may not be replaced. */
+/* Existing files of those names that may not be replaced. */
 static weir_err name_taken(const weiri_writer *writer)
 {
     const char *const names[] = {writer->path, writer->side};
@@ -341,7 +342,7 @@ static weir_err name_taken(const weiri_writer *writer)
 
 weir_err weiri_writer_look(const weiri_writer *writer)
 {
-    /* The next state of a side file is worth nothing without it. */
+    /* The next state of a side file is useless without it. */
     const struct {
         const char *name;
         bool force;
@@ -360,7 +361,7 @@ static weir_err close_file(int *fd, const char *name, bool sync)
 {
     int was = *fd;
     *fd = -1;
-    /* Some errors of a full or remote disk are told only here. */
+    /* Some errors of a full or remote disk are reported only here. */
     int failed = sync ? fsync(was) : 0;
     int why = errno;
     if (close(was) != 0 && !failed) {
@@ -392,9 +393,9 @@ static weir_err sink_finish(weir_sink *sink)
         err = close_file(&writer->side_fd, writer->side_part, true);
     }
     if (err == WEIR_OK) {
-        err = name_taken(writer); /* since the start somebody else may have made it */
+        err = name_taken(writer); /* somebody else may have created it since the start */
     }
-    /* The side file first: whoever sees NAME finds its side file there. */
+    /* The side file first: whoever finds NAME finds its side file too. */
     if (err == WEIR_OK &&
         (rename(writer->side_part, writer->side) != 0 || rename(writer->part, writer->path) != 0)) {
         err = weiri_fail(WEIR_E_IO, "%s: cannot be renamed: %s", writer->part, strerror(errno));
@@ -402,7 +403,7 @@ static weir_err sink_finish(weir_sink *sink)
     return err == WEIR_OK && writer->durable ? weiri_folder_sync(writer->path) : err;
 }
 
-/* After a failure: the part ends with the last row that is certainly in it, and says so. */
+/* After a failure: the part ends at the last row known to be in it, and its side file says so. */
 static void settle(weiri_writer *writer)
 {
     uint64_t lost = writer->rows - writer->safe_rows;
@@ -421,7 +422,7 @@ static void settle(weiri_writer *writer)
     int cut = plain ? ftruncate(writer->fd, (off_t)(writer->head_bytes + writer->safe_end)) : 0;
     weir_err err = cut == 0 ? weiri_write_head(writer) : WEIR_E_IO;
     err = err == WEIR_OK ? weiri_side_tail(writer, false) : err;
-    (void)err; /* an error was told already */
+    (void)err; /* an error was reported already */
 }
 
 static void sink_close(weir_sink *sink)
@@ -431,7 +432,7 @@ static void sink_close(weir_sink *sink)
     bool keep = writer->rows > 0 || writer->positioned;
     if (!writer->finished && !writer->complete && !writer->pipe && writer->begun &&
         writer->rows > 0) {
-        /* The part is made readable as far as it goes; with checkpoints, as far as the last one. */
+        /* The part is made readable up to its end; with checkpoints, up to the last one. */
         if (writer->failed || writer->durable || sink_flush(sink) != WEIR_OK) {
             settle(writer);
             keep = writer->rows > 0 || writer->positioned;
@@ -442,7 +443,7 @@ static void sink_close(weir_sink *sink)
     }
     weir_cache_uncharge(writer->arena.cache, writer->charged_bytes);
     if (!writer->finished && !writer->pipe && !keep) {
-        /* Nothing is in them. A part that is not open here may be another run's. */
+        /* There are no rows in them. A part that is not open here may belong to another run. */
         if (writer->fd >= 0) {
             unlink(writer->part);
         }
@@ -456,7 +457,7 @@ static void sink_close(weir_sink *sink)
     if (writer->side_fd >= 0) {
         close(writer->side_fd);
     }
-    weiri_arena arena = writer->arena; /* the writer lies in it */
+    weiri_arena arena = writer->arena; /* the writer is stored in it */
     weiri_arena_fini(&arena);
 }
 
@@ -503,7 +504,8 @@ static weir_err choose(const char *path, const char *stated, const weiri_format_
     return WEIR_OK;
 }
 
-/* Standard output under its other names; by one of them it would be opened anew, and written from its start. */
+/* Standard output under other names, by which it would be opened again and written from its
+ * start. */
 static bool is_standard_output(const char *path)
 {
     static const char *const names[] = {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
@@ -515,7 +517,7 @@ static bool is_standard_output(const char *path)
     return false;
 }
 
-/* Files are made in the folder: that it is there and can be written to is known before the run. */
+/* Files are created in the folder: the run does not start unless it exists and is writable. */
 static weir_err folder_check(const weiri_writer *writer)
 {
     const char *slash = strrchr(writer->path, '/');
@@ -531,7 +533,7 @@ static weir_err folder_check(const weiri_writer *writer)
     return WEIR_OK;
 }
 
-/* Whether the places are free; devices and pipes are written to as they are. */
+/* Whether the names are free; devices and pipes are written to as they are. */
 static weir_err look(weiri_writer *writer)
 {
     struct stat status;
@@ -552,7 +554,8 @@ static weir_err look(weiri_writer *writer)
     if (writer->pipe) {
         return WEIR_OK;
     }
-    /* /dev/fd/3, of a shell that has a file there: its name would be replaced, and the file stay as it is. */
+    /* /dev/fd/3, for which a shell has opened a file: its name would be replaced, and the file
+     * stay unchanged. */
     if (strncmp(writer->path, "/dev/", 5) == 0 && lstat(writer->path, &status) == 0 &&
         S_ISLNK(status.st_mode)) {
         return weiri_fail(WEIR_E_USAGE, "%s: is a link; use the name of the file that it points to",

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * chunked_scan.c: see chunked_scan.h. Why trimming once: trimmed each by itself, the last chunk and what the
- * chunks are joined into have the message's length, and a cache that reuses near-exact sizes keeps a set for
- * each length. Here only the padded input of a last chunk and the joined output are taken, both on the grid.
+ * chunked_scan.c: see chunked_scan.h. Why it trims only once: if each chunk were trimmed, the last
+ * chunk and the joined output would have the message's length, and a cache that reuses nearly equal
+ * sizes would keep a set of buffers for each length. Here only the padded input of the last chunk
+ * and the joined output are allocated, both with lengths on the grid.
  */
 #include "scan/chunked_scan.h"
 
@@ -61,7 +62,7 @@ size_t weiri_chunk_total(const weiri_chunk_sizes *sizes, size_t frames)
     return frames == 0 ? 0 : whole + weiri_chunk_next(sizes, frames - whole);
 }
 
-/* The last chunk: a copy of what is left, zeros behind it. */
+/* The last chunk: a copy of the remaining frames, followed by zeros. */
 static weir_err launch_padded(const weiri_chunk_kernel *kernel,
                               weir_cache *cache,
                               const void *in,
@@ -113,7 +114,8 @@ weir_err weiri_chunked_scan(const weiri_chunk_sizes *sizes,
         if (valid == size) {
             err = kernel->launch(kernel->user, rows, place, size, size);
         } else if (done + size != total) {
-            /* Trimming once is sound only where nothing follows what is padded: asserted in each build. */
+            /* Trimming once is correct only if nothing follows a padded chunk: asserted in every
+             * build. */
             err = weiri_fail(WEIR_E_INTERNAL, "a chunk of %zu frames is padded before the last",
                              valid);
         } else {
@@ -131,7 +133,8 @@ weir_err weiri_chunked_scan(const weiri_chunk_sizes *sizes,
 
 /* ---- recurrences on the host ------------------------------------------------------------------ */
 
-/* The host's kernels take any length: the state never sees the padding, whose output is set to 0. */
+/* The host's kernels accept any length: the state never sees the padding, whose output is set to
+ * 0. */
 static weir_err launch_recurrence(void *user, const void *in, void *out, size_t size, size_t valid)
 {
     weiri_recurrence *recurrence = user;

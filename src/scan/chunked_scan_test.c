@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * chunked_scan_test.c: exact lengths and sizes of launches, padding in the last alone, state at the last valid
- * sample, bad sizes; EWMA and second-order sections bit-equal to the direct recurrence; and what a cache
- * keeps, against trimming each chunk (SEEDS B6).
+ * chunked_scan_test.c: exact lengths and sizes of launches, padding only in the last, state at the
+ * last valid sample, invalid sizes; EWMA and second-order sections bit-equal to the direct
+ * recurrence; and the memory a cache keeps, compared with trimming each chunk (SEEDS B6).
  */
 #include "scan/chunked_scan.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "testing.h"
+#include "caches.h"
 
 static const double one_size[] = {32}, two[] = {32, 128}, three[] = {16, 64, 256};
 static const double unsorted[] = {256, 16, 64, 16}, published[] = {32, 1024};
@@ -28,27 +28,10 @@ static weiri_chunk_sizes sizes_of(size_t set)
     return sizes;
 }
 
-static weir_cache *new_cache(const char *policy, uint64_t limit)
-{
-    weir_cache_options options = weir_cache_options_default();
-    options.policy = policy;
-    options.cache_limit = limit;
-    weir_cache *cache = NULL;
-    assert_ok(weir_cache_create(&options, &cache));
-    return cache;
-}
-
-static weir_cache_stats stats_of(weir_cache *cache)
-{
-    weir_cache_stats stats = {.stats_size = sizeof stats};
-    weir_cache_stats_read(cache, &stats);
-    return stats;
-}
-
 /* ---- lengths, padding, state ---------------------------------------------------------------------- */
 
-/* A running sum, as a launcher without variable lengths does it: over all of the chunk, padding too, with the
- * state picked at the last valid frame. Two columns in, one out. */
+/* A running sum, as a launcher for fixed lengths does it: over the whole chunk, padding
+ * included, with the state read at the last valid frame. Two columns in, one out. */
 typedef struct summing {
     const weiri_chunk_sizes *sizes;
     size_t remaining; /* expected */
@@ -62,7 +45,8 @@ static weir_err sum_up(void *user, const void *in, void *out, size_t size, size_
     const double *rows = in;
     double *sums = out, running = s->sum;
     size_t wanted = s->sizes->sizes[s->sizes->count - 1];
-    for (size_t i = s->sizes->count; i-- > 0;) { /* the smallest that holds all, else the largest */
+    /* the smallest that covers all, else the largest */
+    for (size_t i = s->sizes->count; i-- > 0;) {
         wanted = s->sizes->sizes[i] >= s->remaining ? s->sizes->sizes[i] : wanted;
     }
     assert_int_equal(size, wanted);
@@ -91,7 +75,7 @@ static void exact_lengths(void **state)
     for (size_t set = 0; set < SETS; set++) {
         weiri_chunk_sizes sizes = sizes_of(set);
         for (size_t k = 0; k < LENGTHS; k++) {
-            weir_cache *cache = new_cache("fit", WEIR_NO_LIMIT);
+            weir_cache *cache = new_cache("fit", WEIR_NO_LIMIT, WEIR_NO_LIMIT);
             summing s = {.sizes = &sizes, .remaining = lengths[k]};
             weiri_chunk_kernel kernel = {sum_up, &s, 2 * sizeof(double), sizeof(double)};
             weir_buffer *out = NULL;
@@ -118,7 +102,7 @@ static void no_frames(void **state)
 {
     (void)state;
     weiri_chunk_sizes sizes = sizes_of(0);
-    weir_cache *cache = new_cache("fit", 0);
+    weir_cache *cache = new_cache("fit", 0, WEIR_NO_LIMIT);
     summing s = {.sizes = &sizes};
     weiri_chunk_kernel kernel = {sum_up, &s, 16, 8};
     weir_buffer *out = (weir_buffer *)&s;
@@ -139,12 +123,13 @@ static weir_err refuse(void *user, const void *in, void *out, size_t size, size_
     return (*left)-- > 0 ? WEIR_OK : WEIR_E_INTERRUPTED;
 }
 
-/* A launch that fails, a cache that refuses: said, and nothing is left. */
+/* A launch that fails, a cache that refuses: the error is returned and nothing remains
+ * allocated. */
 static void failures(void **state)
 {
     (void)state;
     weiri_chunk_sizes sizes = sizes_of(0);
-    weir_cache *cache = new_cache("fit", WEIR_NO_LIMIT);
+    weir_cache *cache = new_cache("fit", WEIR_NO_LIMIT, WEIR_NO_LIMIT);
     static const double rows[100];
     for (size_t fails_at = 0; fails_at < 4; fails_at++) { /* 100 frames are 32 32 32 and 4 */
         size_t left = fails_at;
@@ -186,7 +171,7 @@ static void bad_sizes(void **state)
                  "at most 16");
     assert_ok(weiri_chunk_sizes_read(many, WEIRI_CHUNK_SIZES_MAX, &sizes));
     sizes = sizes_of(3);
-    assert_int_equal(sizes.count, 3); /* rising, each once */
+    assert_int_equal(sizes.count, 3); /* increasing, each once */
     assert_true(sizes.sizes[0] == 16 && sizes.sizes[1] == 64 && sizes.sizes[2] == 256);
 }
 
@@ -209,6 +194,8 @@ make(bool sections, bool f32, double *memory, uint8_t *started, uint64_t *missin
         .start = sections ? band_start : NULL,
         .words = sections ? 4 : 2,
         .columns = COLUMNS,
+        .in_stride = COLUMNS,
+        .out_stride = COLUMNS,
         .value_bytes = f32 ? 4 : 8,
         .missing = missing,
         .inner = 1,
@@ -230,10 +217,10 @@ static void check_direct(size_t set, bool sections, bool f32, uint64_t *seed)
     uint8_t started[2][32];
     uint64_t missing[2][COLUMNS] = {{0}};
     weiri_chunk_sizes sizes = sizes_of(set);
-    weir_cache *cache = new_cache("mlx:metal", UINT64_C(1) << 20);
+    weir_cache *cache = new_cache("mlx:metal", UINT64_C(1) << 20, WEIR_NO_LIMIT);
     weiri_recurrence a = make(sections, f32, states[0], started[0], missing[0]);
     weiri_recurrence b = make(sections, f32, states[1], started[1], missing[1]);
-    for (size_t k = 0; k < LENGTHS; k++) { /* one stream: state goes from message to message */
+    for (size_t k = 0; k < LENGTHS; k++) { /* one stream: state continues from message to message */
         size_t values = lengths[k] * COLUMNS, row_bytes = COLUMNS * a.value_bytes;
         for (size_t i = 0; i < values; i++) {
             double value = (double)(testing_random(seed) >> 40) * 0x1p-20 - 4.0;
@@ -271,8 +258,9 @@ static void as_the_direct_recurrence(void **state)
 
 enum { CHANNELS = 64, MESSAGES = 400, SHAPES = 40 };
 
-/* Trimming each chunk, as lean as it can be: whole chunks go where they belong in an output of the message's
- * length; one that was padded has an output of its own, whose valid part is copied there. */
+/* Trimming each chunk, with as little memory as possible: whole chunks go directly into an
+ * output of the message's length; a padded one has an output of its own, whose valid part is
+ * copied there. */
 static weir_buffer *trim_each(const weiri_chunk_sizes *sizes,
                               weiri_recurrence *recurrence,
                               weir_cache *cache,
@@ -312,11 +300,12 @@ static uint64_t kept(const char *policy, bool once)
     uint64_t missing[CHANNELS] = {0};
     weiri_recurrence recurrence = make(false, true, states, started, missing);
     recurrence.columns = recurrence.channels = CHANNELS;
+    recurrence.in_stride = recurrence.out_stride = CHANNELS;
     weiri_recurrence_reset(&recurrence);
     weiri_chunk_sizes sizes = sizes_of(SETS - 1);
-    weir_cache *cache = new_cache(policy, WEIR_NO_LIMIT);
+    weir_cache *cache = new_cache(policy, WEIR_NO_LIMIT, WEIR_NO_LIMIT);
     weir_buffer *inputs[SHAPES];
-    for (size_t i = 0; i < SHAPES; i++) { /* held live: what is measured is not their diversity */
+    for (size_t i = 0; i < SHAPES; i++) { /* kept in use: their variety is not what is measured */
         size_t bytes = 300 * (i + 1) * CHANNELS * sizeof(float);
         assert_ok(weir_cache_take(cache, bytes, &inputs[i]));
         memset(inputs[i]->memory, 0, bytes);
@@ -349,7 +338,8 @@ static void fewer_cached_bytes(void **state)
         uint64_t once = kept(policies[i], true), each = kept(policies[i], false);
         print_message("%s: %.1f MiB kept trimming once, %.1f each\n", policies[i],
                       (double)once / 1048576, (double)each / 1048576);
-        /* Published: 349 of 503 MiB, near-exact reuse; fit serves most of the rest by itself. */
+        /* Published: 349 of 503 MiB with reuse of nearly equal sizes; fit serves most of the
+         * rest by itself. */
         assert_true(once < (i < 2 ? each * 7 / 10 : each));
     }
 }

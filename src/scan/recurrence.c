@@ -2,16 +2,15 @@
  *
  * recurrence.c: see recurrence.h.
  *
- * A block of columns goes through its kernel as if nothing could be missing. A sample that is not
- * finite makes the state not finite, and it stays so; so the state at the end says whether there
- * was one, and the clean case costs a look at a few words a block. Only then are the columns at
- * fault done again from the state before: without their missing samples (which is what "held as
- * if it had not come" means), moved together, through the same kernel, so that the bits are the
- * same by construction.
+ * A block of columns is processed by its kernel as if no sample could be missing. A sample that is
+ * not finite makes the state not finite, and it stays so; the state at the end therefore shows
+ * whether there was one, and the clean case costs a test of a few words per block. Only then are
+ * the affected columns computed again from the state before: without their missing samples (state
+ * held, S5), compacted, by the same kernel, so that the bits are equal by construction.
  *
- * A finite sample that overflows the state would leave it infinite for ever: it is treated as
- * missing, and the column starts anew behind it. That is decided sample by sample, so a cut
- * cannot change it.
+ * A finite sample that overflows the state would leave it infinite permanently: it is treated as
+ * missing, and the column starts again after it. This is decided sample by sample, so message
+ * boundaries cannot change it.
  */
 #include "scan/recurrence.h"
 
@@ -20,7 +19,7 @@
 
 enum { N = WEIRI_BLOCK, CHUNK = 64 };
 
-/* Rows of a block on their own, for what must be padded or moved together. */
+/* Copies of a block's rows, if they must be padded or compacted. */
 typedef struct staging {
     double in[CHUNK * N]; /* of either dtype */
     double out[CHUNK * N];
@@ -53,9 +52,19 @@ void weiri_recurrence_reset(weiri_recurrence *recurrence)
 
 /* ---- one value ------------------------------------------------------------------------------- */
 
+static ptrdiff_t in_at(const block *b, size_t frame, size_t lane)
+{
+    return (ptrdiff_t)frame * b->recurrence->in_stride + (ptrdiff_t)lane;
+}
+
+static ptrdiff_t out_at(const block *b, size_t frame, size_t lane)
+{
+    return (ptrdiff_t)frame * b->recurrence->out_stride + (ptrdiff_t)lane;
+}
+
 static double value_at(const block *b, size_t frame, size_t lane)
 {
-    size_t at = frame * b->recurrence->columns + lane;
+    ptrdiff_t at = in_at(b, frame, lane);
     return b->recurrence->value_bytes == 4 ? (double)((const float *)b->in)[at]
                                            : ((const double *)b->in)[at];
 }
@@ -63,7 +72,7 @@ static double value_at(const block *b, size_t frame, size_t lane)
 static void put_missing(const block *b, size_t frame, size_t lane)
 {
     const weiri_recurrence *recurrence = b->recurrence;
-    size_t at = frame * recurrence->columns + lane;
+    ptrdiff_t at = out_at(b, frame, lane);
     if (recurrence->value_bytes == 4) {
         ((float *)b->out)[at] = NAN;
     } else {
@@ -74,7 +83,7 @@ static void put_missing(const block *b, size_t frame, size_t lane)
 
 /* Copies one value; both places in values. */
 static void
-move(const weiri_recurrence *recurrence, void *to, size_t to_at, const void *from, size_t at)
+move(const weiri_recurrence *recurrence, void *to, ptrdiff_t to_at, const void *from, ptrdiff_t at)
 {
     if (recurrence->value_bytes == 4) {
         ((float *)to)[to_at] = ((const float *)from)[at];
@@ -111,30 +120,31 @@ static void unstart_lane(const block *b, size_t lane)
 
 /* ---- the clean way --------------------------------------------------------------------------- */
 
-/* The kernel over the whole block; the last block of a row is padded to N columns. */
+/* Runs the kernel over the whole block; the last block of a row is padded to N columns. */
 static void run_block(const block *b)
 {
     const weiri_recurrence *recurrence = b->recurrence;
-    size_t columns = recurrence->columns, bytes = recurrence->value_bytes;
+    size_t bytes = recurrence->value_bytes;
     if (b->lanes == N) {
-        recurrence->run(recurrence->params, b->state, b->in, columns, b->out, columns, b->frames,
+        recurrence->run(recurrence->params, b->state, b->in, recurrence->in_stride, b->out,
+                        recurrence->out_stride, b->frames,
                         weiri_ahead_take(recurrence->ahead, b->frames));
         return;
     }
     staging rows;
-    /* No more than is read: a push of one frame is not to clear 8 KiB (100 of 420 ns). */
+    /* Only as much as is read: a push of one frame should not clear 8 KiB (100 of 420 ns). */
     memset(rows.in, 0, (b->frames < CHUNK ? b->frames : CHUNK) * N * bytes);
     const unsigned char *in = b->in;
     unsigned char *out = b->out;
     for (size_t done = 0; done < b->frames; done += CHUNK) {
         size_t some = b->frames - done < CHUNK ? b->frames - done : CHUNK;
         for (size_t i = 0; i < some; i++) {
-            memcpy((unsigned char *)rows.in + i * N * bytes, in + (done + i) * columns * bytes,
-                   b->lanes * bytes);
+            memcpy((unsigned char *)rows.in + i * N * bytes,
+                   in + in_at(b, done + i, 0) * (ptrdiff_t)bytes, b->lanes * bytes);
         }
         recurrence->run(recurrence->params, b->state, rows.in, N, rows.out, N, some, NULL);
         for (size_t i = 0; i < some; i++) {
-            memcpy(out + (done + i) * columns * bytes,
+            memcpy(out + out_at(b, done + i, 0) * (ptrdiff_t)bytes,
                    (const unsigned char *)rows.out + i * N * bytes, b->lanes * bytes);
         }
     }
@@ -169,7 +179,7 @@ static void copy_lane(const block *b, double *to, const double *from, size_t lan
 }
 
 /* Sample by sample, for a lane whose state overflows on finite samples: such a sample counts as
- * missing, and the lane starts anew behind it. */
+ * missing, and the lane starts again after it. */
 static void run_lane_slowly(const block *b, size_t lane)
 {
     const weiri_recurrence *recurrence = b->recurrence;
@@ -188,12 +198,11 @@ static void run_lane_slowly(const block *b, size_t lane)
         } else {
             copy_lane(b, state, b->state, lane);
         }
-        size_t at = frame * recurrence->columns + lane;
-        move(recurrence, row_in, lane, b->in, at);
+        move(recurrence, row_in, (ptrdiff_t)lane, b->in, in_at(b, frame, lane));
         recurrence->run(recurrence->params, state, row_in, N, row_out, N, 1, NULL);
         if (broken_lanes(&one) == 0) {
             copy_lane(b, b->state, state, lane);
-            move(recurrence, b->out, at, row_out, lane);
+            move(recurrence, b->out, out_at(b, frame, lane), row_out, (ptrdiff_t)lane);
         } else {
             put_missing(b, frame, lane);
             unstart_lane(b, lane);
@@ -201,30 +210,30 @@ static void run_lane_slowly(const block *b, size_t lane)
     }
 }
 
-/* Moves the next `some` good samples of a lane, from *frame on, together into rows. */
+/* Compacts the next `some` good samples of a lane, from *frame on, into rows. */
 static void gather(const block *b, size_t lane, size_t *frame, size_t some, double *rows)
 {
     for (size_t i = 0; i < some; i++, (*frame)++) {
         while (!isfinite(value_at(b, *frame, lane))) {
             (*frame)++;
         }
-        move(b->recurrence, rows, i * N + lane, b->in, *frame * b->recurrence->columns + lane);
+        move(b->recurrence, rows, (ptrdiff_t)(i * N + lane), b->in, in_at(b, *frame, lane));
     }
 }
 
-/* The other way. */
+/* The opposite: from rows to their frames. */
 static void scatter(const block *b, size_t lane, size_t *frame, size_t some, const double *rows)
 {
     for (size_t i = 0; i < some; i++, (*frame)++) {
         while (!isfinite(value_at(b, *frame, lane))) {
             (*frame)++;
         }
-        move(b->recurrence, b->out, *frame * b->recurrence->columns + lane, rows, i * N + lane);
+        move(b->recurrence, b->out, out_at(b, *frame, lane), rows, (ptrdiff_t)(i * N + lane));
     }
 }
 
-/* The lanes of `together`, which all have `good` samples that are not missing: those samples moved
- * together, through the kernel. Other lanes run on zeros in a state of their own. */
+/* The lanes of `together`, all with `good` samples that are not missing: compacts those samples
+ * and runs the kernel over them. Other lanes run on zeros with a state of their own. */
 static void run_lanes(const block *b, uint32_t together, size_t good)
 {
     const weiri_recurrence *recurrence = b->recurrence;
@@ -285,7 +294,7 @@ static void run_lanes(const block *b, uint32_t together, size_t good)
     }
 }
 
-/* Whether a frame's samples are all there (1), all missing (-1), or some (0). */
+/* Whether a frame's samples are all present (1), all missing (-1), or partly (0). */
 static int frame_state(const block *b, size_t frame)
 {
     size_t good = 0;
@@ -295,8 +304,8 @@ static int frame_state(const block *b, size_t frame)
     return good == b->lanes ? 1 : good == 0 ? -1 : 0;
 }
 
-/* Where whole frames are missing and nothing else is, as when an artefact is blanked, the stretches
- * between go through as they lie. false: not so, or a state overflows; all is as it was. */
+/* If only whole frames are missing, as when an artefact is blanked, the stretches between them
+ * are processed in place. false: that is not so, or a state overflows; nothing is changed. */
 static bool run_stretches(const block *b)
 {
     size_t first = SIZE_MAX;
@@ -316,11 +325,11 @@ static bool run_stretches(const block *b)
             fresh |= 1u << lane;
         }
     }
-    size_t row_bytes = b->recurrence->columns * b->recurrence->value_bytes;
+    ptrdiff_t bytes = (ptrdiff_t)b->recurrence->value_bytes;
     for (size_t frame = 0; frame < b->frames;) {
         block stretch = *b;
-        stretch.in = (const unsigned char *)b->in + frame * row_bytes;
-        stretch.out = (unsigned char *)b->out + frame * row_bytes;
+        stretch.in = (const unsigned char *)b->in + in_at(b, frame, 0) * bytes;
+        stretch.out = (unsigned char *)b->out + out_at(b, frame, 0) * bytes;
         stretch.frames = 0;
         while (frame < b->frames && frame_state(b, frame) == 1) {
             stretch.frames++;
@@ -349,8 +358,9 @@ static bool run_stretches(const block *b)
     return true;
 }
 
-/* Does the lanes of `again` once more; their state is as it was before the call. Lanes with as many
- * missing samples as each other go together: a stretch blanked on all channels costs one pass. */
+/* Computes the lanes of `again` once more; their state is as it was before the call. Lanes with
+ * equally many missing samples are processed together: a stretch blanked on all channels costs
+ * one pass. */
 static void run_again(const block *b, uint32_t again)
 {
     if (again == (1u << b->lanes) - 1 && run_stretches(b)) {
@@ -375,8 +385,8 @@ static void run_again(const block *b, uint32_t again)
 
 /* ---- all blocks ------------------------------------------------------------------------------ */
 
-/* Starts the lanes whose first sample of the stream is this tile's first; the others are for
- * run_again, whose sample is not finite and breaks them. */
+/* Starts the lanes whose first sample of the stream is this tile's first one; run_again starts
+ * the others, whose sample is not finite and makes their state so. */
 static uint32_t start_lanes(const block *b)
 {
     uint32_t started = 0;

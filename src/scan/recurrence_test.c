@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * recurrence_test.c: S1, S5 and S9 of what runs recurrences, at every level that this machine
- * has: any cut, samples missing alone, for ever and on all columns at once, states that overflow.
+ * recurrence_test.c: S1, S5 and S9 of recurrences, at every SIMD level of this machine: any message
+ * boundaries, samples missing singly, permanently and in all columns at once, states that overflow.
  */
 #include "scan/recurrence.h"
 
@@ -13,13 +13,14 @@
 
 enum { FRAMES = 500, COLUMNS_MAX = 40 };
 
-/* Two sections of a band-pass, near enough to one for a state that lasts. */
+/* Two sections of a band-pass with poles near one, for a state that lasts. */
 static const weiri_sos_params band = {.kind = WEIRI_SOS_BAND,
                                       .sections = 2,
                                       .gain = 0.03,
                                       .coefs = {{0.0, -1.0, 1.95, -0.96}, {0.0, -1.0, 0.9, -0.5}}};
 static const double band_start[4] = {-0.03, -0.03, 0.0, 0.0}; /* a constant gives 0 */
-/* Five sections, no zeros on the circle: the general form, in more than one group at each level. */
+/* Five sections with zeros off the unit circle: the general form, in more than one group at each
+ * level. */
 static const weiri_sos_params general = {.kind = WEIRI_SOS_GENERAL,
                                          .sections = 5,
                                          .gain = 0.2,
@@ -57,7 +58,8 @@ static weiri_recurrence_fn *kernel_of(const weiri_kernels *kernels, size_t which
     }
 }
 
-/* Runs a signal in pieces of up to `longest` frames; 0 = whole. */
+/* Runs a signal in pieces of up to `longest` frames, whose frames are adjacent or have other values between them;
+ * 0 = whole. */
 static void run(const weiri_kernels *kernels,
                 size_t which,
                 bool f32,
@@ -76,6 +78,8 @@ static void run(const weiri_kernels *kernels,
         .start = kinds[which].start,
         .words = kinds[which].words,
         .columns = columns,
+        .in_stride = (ptrdiff_t)columns,
+        .out_stride = (ptrdiff_t)columns,
         .value_bytes = bytes,
         .missing = missing,
         .inner = 1,
@@ -89,8 +93,18 @@ static void run(const weiri_kernels *kernels,
     for (size_t done = 0; done < frames;) {
         size_t some = longest == 0 ? frames : (size_t)(testing_random(seed) >> 8) % (longest + 1);
         some = some < frames - done ? some : frames - done;
-        weiri_recurrence_process(&recurrence, (const unsigned char *)in + done * columns * bytes,
-                                 (unsigned char *)out + done * columns * bytes, some);
+        size_t stride = columns + (longest == 0 ? 0 : (size_t)(testing_random(seed) >> 8) % 3 * 7);
+        unsigned char *rows = malloc(some * stride * bytes + 1);
+        assert_non_null(rows);
+        memset(rows, 0xff, some * stride * bytes); /* NaN */
+        for (size_t f = 0; f < some; f++) {
+            memcpy(rows + f * stride * bytes,
+                   (const unsigned char *)in + (done + f) * columns * bytes, columns * bytes);
+        }
+        recurrence.in_stride = (ptrdiff_t)stride;
+        weiri_recurrence_process(&recurrence, rows, (unsigned char *)out + done * columns * bytes,
+                                 some);
+        free(rows);
         done += some;
     }
     free(recurrence.state);
@@ -111,8 +125,8 @@ static void put(void *rows, bool f32, size_t at, double value)
     }
 }
 
-/* A signal some of whose columns are clean, dead, late, or broken here and there; frames 200 to
- * 229 are missing on all, as when an artefact is blanked. */
+/* A signal with columns that are clean, dead, late, or interrupted; frames 200 to 229 are
+ * missing in all, as when an artefact is blanked. */
 static void fill(void *rows, bool f32, size_t columns, bool blanked_only, uint64_t *seed)
 {
     static const double missing[] = {NAN, INFINITY, -INFINITY};
@@ -128,7 +142,7 @@ static void fill(void *rows, bool f32, size_t columns, bool blanked_only, uint64
     }
 }
 
-/* Columns as if what is missing had not come, bit for bit; the same for any cut. */
+/* Columns equal, bit for bit, a run without the missing samples, for any message boundaries. */
 static void missing_is_as_if_it_had_not_come(void **state)
 {
     (void)state;
@@ -178,7 +192,7 @@ static void missing_is_as_if_it_had_not_come(void **state)
 }
 
 /* A finite sample that overflows the state is missing, decided sample by sample; the column
- * recovers, and others do not see it. */
+ * recovers, and others are not affected. */
 static void overflow_does_not_depend_on_the_cut(void **state)
 {
     (void)state;

@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * auto.c: cache_limit: auto. Chooses the limit of a cache in use, by the same stack distances as `weir trace
- * tune` (distance.h), within WEIRI_TUNER_BYTES that are counted as the cache's book-keeping.
+ * auto.c: cache_limit: auto. Chooses the limit of a cache in use, by the same stack distances as
+ * `weir trace tune` (distance.h), within WEIRI_TUNER_BYTES that count as the cache's metadata.
  *
- * Bounded are: the stack (the lowest part is forgotten, distances that are given stay exact) and the
- * histogram of distances (sixteen buckets an octave; each remembers the largest distance it met, so that
- * what is chosen is a distance that occurred, and at most a sixteenth above the exact answer).
+ * Two things are bounded: the stack (the lowest part is forgotten; distances that are returned stay
+ * exact) and the histogram of distances (sixteen buckets per octave; each remembers its largest
+ * distance, so that the chosen limit is a distance that occurred, at most a sixteenth above the
+ * exact answer).
  *
- * Chosen is the smallest distance that WEIRI_TUNER_RATE of the takes do not exceed; where even the largest
- * does not serve so many, that share of those that can be served (a cache that has just begun has never seen
- * most of its sizes). The model is of the limit that was chosen last, so it comes to rest where model and
- * cache agree. It is chosen anew after 256 takes, each time they have doubled, and from WINDOW / 4 on at each
- * quarter of it; at its end all counts are halved, so that a stream that has changed is followed.
+ * The choice is the smallest distance not exceeded by WEIRI_TUNER_RATE of the allocations; if even
+ * the largest does not serve that many, by that share of those that can be served (a new cache has
+ * not seen most of its sizes yet). The model is computed for the limit chosen last, so it converges
+ * where model and cache agree. A new choice is made after 256 allocations, each time their number
+ * has doubled, and from WINDOW / 4 on at each quarter of the window; at its end all counts are
+ * halved, to follow a changing stream.
  *
- * Where idle memory comes and goes in pieces (`pages`: granules), bytes beside live ones cannot be kept, which
- * the model does not know. So the limit is whole pieces, and where the cache itself serves less than the model
- * says, by more than a hundredth, one more is added; until the model's own answer moves.
+ * If cached memory is kept in pieces (`pages`: granules), free bytes next to live ones cannot be
+ * kept, which the model does not consider. So the limit is a multiple of the piece, and if the
+ * cache itself serves less than the model predicts, by more than a hundredth, one piece is added,
+ * until the model's own answer changes.
  *
- * Where it is above the smallest limit: lengths in turn that could serve each other come to rest at a limit
- * that keeps all of them (ten lengths 300 to 3000 frames: 62 % more); lengths that drift and come back, where twice
- * the limit serves a few thousandths more (a third less to twice as much, by the seed); and buffers larger than
- * the limit are modelled as if they were admitted. To find the smaller one it would have to serve less for a while to see:
- * it is for `weir trace tune`, which replays.
+ * When the choice exceeds the smallest limit: alternating lengths that could serve each other's
+ * requests converge at a limit that keeps all of them (ten lengths of 300 to 3000 frames: 62 %
+ * more); lengths that drift back and forth, where twice the limit serves a few thousandths more (a
+ * third less to twice as much, depending on the seed); and buffers larger than the limit are
+ * modelled as if they were kept. Finding the smaller limit would mean serving less for a while to
+ * test it: `weir trace tune` does it by replaying.
  */
 #include <string.h>
 
@@ -39,19 +43,20 @@ typedef struct bucket {
 } bucket;
 
 typedef struct weiri_tuner {
-    weiri_watcher watcher; /* first */
-    uint64_t takes, hits;  /* weighed as the buckets are */
-    uint64_t seen;         /* takes since the last halving, or in all before the first */
-    uint64_t next;         /* choose at this many seen */
+    weiri_watcher watcher; /* must be first */
+    uint64_t takes, hits;  /* weighted like the buckets */
+    uint64_t seen;         /* allocations since the last halving, or in total before the first */
+    uint64_t next;         /* choose when this many were seen */
     uint64_t modelled,
-        served; /* hits since the last choice, by the model; the cache's own, at it */
+        /* hits since the last choice according to the model; the cache's own at that time */
+        served;
     uint64_t chosen,
-        extra; /* the model's last answer, in whole pieces; pieces added to it, bytes */
+        extra; /* the model's last answer, in whole pieces; bytes of the pieces added to it */
     weiri_distance distance;
     bucket buckets[BUCKETS];
 } weiri_tuner;
 
-/* The four bits below the highest say which sixteenth of its octave. */
+/* The four bits below the highest one select the sixteenth of its octave. */
 static size_t bucket_of(uint64_t distance)
 {
     if (distance < 16) {
@@ -89,7 +94,7 @@ static uint64_t choose(const weiri_tuner *tuner)
     return limit;
 }
 
-/* The model's limit in whole pieces, and what the cache has shown to need besides. */
+/* The model's limit in whole pieces, plus what the cache has turned out to need. */
 static uint64_t in_pieces(weiri_tuner *tuner, uint64_t limit, uint64_t hits)
 {
     uint64_t grain = tuner->distance.policy->grain;
@@ -109,7 +114,7 @@ static uint64_t in_pieces(weiri_tuner *tuner, uint64_t limit, uint64_t hits)
     return limit + tuner->extra;
 }
 
-/* A request that was charged so much; `hits` of the cache so far. True: it has chosen, *ret_limit. */
+/* A request with that charge; `hits` of the cache so far. True: a choice was made, *ret_limit. */
 static bool model_take(weiri_tuner *tuner, uint64_t charged, uint64_t hits, uint64_t *ret_limit)
 {
     uint64_t size = 0;
@@ -139,7 +144,7 @@ static bool model_take(weiri_tuner *tuner, uint64_t charged, uint64_t hits, uint
 
 static void take(weiri_watcher *watcher, weir_cache *cache, weiri_record *record, size_t asked)
 {
-    /* Where sizes matter, that of the request, not of what happened to serve it. */
+    /* If sizes matter, that of the request, not of the buffer that served it. */
     uint64_t limit = 0;
     uint64_t charged = cache->policy->ops->serves != NULL
                            ? cache->policy->ops->size(cache->policy, asked)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * distance.c: a stack of runs and holes (distance.h says what it is for). Every call is O(log runs), but
- * for a renumbering each 2 * runs calls. It calls no heap.
+ * distance.c: a stack of runs and holes (distance.h explains its use). Every call is O(log runs),
+ * except a renumbering every 2 * runs calls. It calls no heap.
  */
 #include "trace/distance.h"
 
@@ -94,8 +94,8 @@ static void run_free(weiri_distance *d, weiri_stretch *run)
     d->free = &run->record;
 }
 
-/* Nothing is left of a run but its hole: that lies on the hole of the run below; under the lowest
- * run a hole means nothing. */
+/* Only the hole of a run remains: it is added to the hole of the run below; under the lowest run
+ * a hole has no meaning. */
 static void run_empty(weiri_distance *d, weiri_stretch *run)
 {
     weiri_record *older = run->record.older;
@@ -109,7 +109,7 @@ static void run_empty(weiri_distance *d, weiri_stretch *run)
     }
 }
 
-/* Positions from 1 again, lowest first; the order stays. */
+/* Positions from 1 again, lowest first; the order is kept. */
 static void renumber(weiri_distance *d)
 {
     memset(d->sums, 0, (positions(d) + 1) * sizeof *d->sums);
@@ -122,7 +122,7 @@ static void renumber(weiri_distance *d)
     }
 }
 
-/* The lowest quarter goes: nothing above it depends on it. */
+/* Forgets the lowest quarter: nothing above it depends on it. */
 static void forget(weiri_distance *d)
 {
     for (size_t i = 0; i < d->room / 4 && d->idle.oldest != NULL; i++) {
@@ -154,7 +154,7 @@ static void run_push(weiri_distance *d, uint64_t size, uint64_t count)
     sums_add(d, top->stamp, size * count);
 }
 
-/* The distance of the lowest of a run's topmost `count` buffers. */
+/* The distance of the lowest of the topmost `count` buffers of a run. */
 static uint64_t depth(const weiri_distance *d, const weiri_stretch *run, uint64_t count)
 {
     return above(d, run) + run->hole + run->record.asked * count;
@@ -171,13 +171,14 @@ static void run_pop(weiri_distance *d, weiri_stretch *run, uint64_t count)
     }
 }
 
-/* Sizes that are looked at for one take: so many that serve it, the best fits first. */
+/* Number of sizes examined for one allocation, best fits first. */
 #define SIZES_MOST 64
 
 /* ---- calls --------------------------------------------------------------------------------- */
 
 #define RUN_BYTES (sizeof(weiri_stretch) + sizeof(weiri_stretch *) + 2 * sizeof(uint64_t))
-#define ONE_MORE  (sizeof(weiri_stretch *) + sizeof(uint64_t)) /* heap and sums count from 1 */
+/* heap and sums are indexed from 1 */
+#define ONE_MORE (sizeof(weiri_stretch *) + sizeof(uint64_t))
 
 size_t weiri_distance_bytes(size_t runs)
 {
@@ -252,7 +253,7 @@ uint64_t weiri_distance_take(weiri_distance *d, uint64_t charged, uint64_t *ret_
 
 void weiri_distance_give(weiri_distance *d, uint64_t charged)
 {
-    /* 1. The topmost holes are filled: what lies below them is as deep as before. */
+    /* 1. The topmost holes are filled: the depth of what is below them does not change. */
     for (uint64_t left = charged; left > 0 && d->heap_count > 0;) {
         weiri_stretch *run = d->heap[1];
         uint64_t bytes = run->hole < left ? run->hole : left;
@@ -263,7 +264,7 @@ void weiri_distance_give(weiri_distance *d, uint64_t charged)
             heap_remove(d, run);
         }
     }
-    /* 2. It lies on top. */
+    /* 2. It is pushed on top. */
     if (d->shapeless) {
         run_push(d, 1, charged);
     } else {

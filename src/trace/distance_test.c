@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stack distances against their definition, by a list that is searched from end to end.
+ * Stack distances compared with their definition, using a list that is searched from end to end.
  */
 #include "cache/cache.h"
 #include "trace/distance.h"
@@ -8,7 +8,8 @@
 
 #define NAIVE 512
 
-/* Idle buffers, the last one put at the end, each with the most that has ever lain above and with it. */
+/* Cached buffers, the last one freed at the end, each with the most bytes that were ever above
+ * it, itself included. */
 typedef struct naive {
     struct {
         uint64_t size, most;
@@ -28,7 +29,8 @@ static void naive_give(naive *n, uint64_t size)
     }
 }
 
-/* Distance of the topmost that serves; out goes the best fit of those within the limit, else the topmost. */
+/* Distance of the topmost buffer that serves; removes the best fit of those within the limit,
+ * else the topmost. */
 static uint64_t
 naive_take(naive *n, uint64_t charged, uint64_t most, uint64_t limit, uint64_t *ret_size)
 {
@@ -91,7 +93,7 @@ static void distances_are_what_they_mean(void **state)
                 assert_true(distance == is && found == size);
                 exact += distance != WEIRI_DISTANCE_NEVER;
             } else if (round % 2 == 0) {
-                break; /* another size may have been forgotten: from here on the two choose apart */
+                break; /* another size may have been forgotten: from here on the two differ */
             } else {
                 assert_true(distance == is || distance == WEIRI_DISTANCE_NEVER);
                 forgotten += distance != is;
@@ -105,7 +107,7 @@ static void distances_are_what_they_mean(void **state)
     assert_true(forgotten > 0);
 }
 
-/* Idle bytes without a shape: the topmost serve. */
+/* Cached bytes not divided into buffers: the topmost serve. */
 static void distances_without_shape(void **state)
 {
     (void)state;

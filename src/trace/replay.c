@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * replay.c: a trace, put through a real cache again: the same takes and gives under any policy and limit, on
- * a heap that hands out addresses only (nominal.c), and what stands after each step. No model: what it says
- * is what such a cache does.
+ * replay.c: replays a trace through a real cache: the same allocations and frees under any policy
+ * and limit, on a heap that provides addresses only (nominal.c), with the state after each step.
+ * Not a model: the result is what such a cache does.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static weir_err take(replay *r, const weir_trace_step *step)
     }
     r->report.takes++;
     err = weir_cache_take(r->cache, (size_t)step->bytes, slot);
-    if (err == WEIR_E_LIMIT) { /* its give will find nothing */
+    if (err == WEIR_E_LIMIT) { /* its free will find nothing */
         r->report.refused++;
         return WEIR_OK;
     }
@@ -113,7 +113,7 @@ static weir_err apply(replay *r, const weir_trace_step *step)
     case WEIR_TRACE_UNCHARGE:
         weir_cache_uncharge(r->cache, step->bytes);
         return WEIR_OK;
-    case WEIR_TRACE_MEMORY: /* of another policy's book-keeping: means nothing here */
+    case WEIR_TRACE_MEMORY: /* metadata of another policy: has no meaning here */
     case WEIR_TRACE_END:
         break;
     }
@@ -173,7 +173,7 @@ static weir_err make_cache(replay *r, const weir_trace_info *info)
     cache_options.memory_limit = options->memory_limit;
     weir_err err = WEIR_OK;
     if (cache_options.heap == NULL) {
-        bool exact = strncmp(cache_options.policy, "mlx", 3) == 0; /* rounds by itself */
+        bool exact = strncmp(cache_options.policy, "mlx", 3) == 0; /* the policy rounds by itself */
         err = weir_heap_find(exact ? "nominal" : "nominal:host", &cache_options.heap);
     }
     return err == WEIR_OK ? weir_cache_create(&cache_options, &r->cache) : err;
@@ -188,7 +188,7 @@ weir_err weir_trace_replay(weir_trace *trace,
     }
     weir_replay_options known = weir_replay_options_default();
     weir_err err = options == NULL ? WEIR_OK : weiri_sized_read(&options_rule, options, &known);
-    if (err == WEIR_OK) { /* also that of the report, before the work */
+    if (err == WEIR_OK) { /* the size of the report too, before the work */
         err = weiri_sized_write(&report_rule, &(weir_replay_report){0}, ret_report);
     }
     if (err == WEIR_OK) {

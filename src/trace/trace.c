@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace.c: a cache's takes and gives, written to a file as they come. The form is in weir/trace.h; reading
- * it is in trace_read.c. Bytes wait in a fixed buffer and are written when it is full, under the cache's
- * lock: events are in the order of the lock, which is the order a replay needs. Nothing grows.
+ * trace.c: writes a cache's allocations and frees to a file as they happen. The format is in
+ * weir/trace.h; trace_read.c reads it. Bytes are collected in a fixed buffer and written when it is
+ * full, under the cache's lock: the events are in the order in which the lock was acquired, which
+ * is the order needed for a replay. Nothing grows.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,15 +16,15 @@
 #include "cache/cache.h"
 #include "cache/watch.h"
 
-#define BUFFER      3968 /* with the fields a page of the host, header and all */
+#define BUFFER      3968 /* with the fields one page of the host, the heap's header included */
 #define VARINT_MOST 10
 
 typedef struct weiri_recorder {
-    weiri_watcher watcher; /* first */
+    weiri_watcher watcher; /* must be first */
     int file;
-    int failed; /* errno of the first write that failed; nothing is written after it */
+    int failed; /* errno of the first failed write; nothing is written after it */
     uint64_t events, takes, last_size;
-    uint64_t first; /* number of the first take that is in the file */
+    uint64_t first; /* number of the first allocation in the file */
     size_t used;
     unsigned char buffer[BUFFER];
 } weiri_recorder;
@@ -54,8 +55,8 @@ static void put(weiri_recorder *r, uint64_t value)
 
 /* ---- events, lock held --------------------------------------------------------------------- */
 
-/* Sizes are below 2^60: a heap has handed out so much. Numbers of takes go on from one recording to the
- * next, so that a buffer of an earlier one is known by its number. */
+/* Sizes are below 2^60: no heap can allocate more. Numbers of allocations continue from one
+ * recording to the next, so that buffers of an earlier one are recognised by their number. */
 static void record_take(weiri_recorder *r, weiri_record *record, uint64_t asked)
 {
     int64_t more = (int64_t)(asked - r->last_size);
@@ -112,7 +113,7 @@ static void write_head(weir_cache *cache, weiri_recorder *r)
     r->used = length > 0 ? (size_t)length : 0;
 }
 
-/* Lock held. What is live already. */
+/* Lock held. Buffers that are already in use. */
 static void write_live(weir_cache *cache, weiri_recorder *r)
 {
     for (weiri_slab *slab = cache->records.slabs; slab != NULL; slab = slab->next) {
@@ -218,7 +219,7 @@ weir_err weir_trace_stop(weir_cache *cache)
     cache->watched = cache->watchers[WEIRI_WATCH_TUNER] != NULL;
     cache->book -= charged;
     cache->watch_book -= charged;
-    cache->transit += charged; /* M3: until the heap has it */
+    cache->transit += charged; /* M3: until the heap has freed it */
     weiri_lock_give(&cache->lock);
     heap->ops->free(heap, r, sizeof *r);
     failed = close(file) != 0 && failed == 0 ? errno : failed;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace_read.c: traces from files: weir's own form (weir/trace.h) and recorded runs of MLX as CSV. Says step
- * by step what is there; what becomes of it is replay.c's. Memory grows with the number of buffers that are
- * live at once, not with the file.
+ * trace_read.c: reads traces: weir's own format (weir/trace.h) and recorded runs of MLX as CSV.
+ * Returns the steps one by one; replay.c executes them. Memory grows with the number of buffers in
+ * use at once, not with the file.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,12 +15,12 @@
 #include "base/base.h"
 
 #define LINE_MOST 256
-#define SLOT_MOST (UINT64_C(1) << 24) /* of a CSV, whose numbers are the file's */
+#define SLOT_MOST (UINT64_C(1) << 24) /* for CSV, with the numbers in the file */
 #define SIZE_MOST (UINT64_C(1) << 60)
 
-/* A live buffer of weir's own form: which take it was, and its slot. */
+/* A buffer in use, in weir's own format: the number of its allocation, and its slot. */
 typedef struct live {
-    uint64_t number; /* 0 = free place */
+    uint64_t number; /* 0 = free entry */
     uint64_t slot;
 } live;
 
@@ -32,9 +32,9 @@ struct weir_trace {
     long first; /* offset of the first step */
     uint64_t line;
     char policy[41];
-    /* of weir's own form */
+    /* for weir's own format */
     uint64_t events, takes, last_size;
-    live *table; /* open addressing; a power of two of places */
+    live *table; /* open addressing; a power of two of entries */
     size_t places, used;
     uint64_t *free_slots;
     size_t free_count, free_room;
@@ -108,7 +108,7 @@ static weir_err slot_free(weir_trace *trace, uint64_t slot)
     return WEIR_OK;
 }
 
-/* Removal without marks: those behind move up where they may. */
+/* Removal without markers: later entries move up if they may. */
 static bool live_remove(weir_trace *trace, uint64_t number, uint64_t *ret_slot)
 {
     size_t at = trace->places > 0 ? place_of(trace, number) : 0;
@@ -129,7 +129,7 @@ static bool live_remove(weir_trace *trace, uint64_t number, uint64_t *ret_slot)
 
 /* ---- weir's own form ----------------------------------------------------------------------- */
 
-/* False: the file ends within it, or it is longer than 64 bits. */
+/* False: the file ends within the number, or it is longer than 64 bits. */
 static bool get(weir_trace *trace, uint64_t *ret_value)
 {
     uint64_t value = 0;
@@ -244,7 +244,7 @@ static weir_err bad_row(const weir_trace *trace, const char *line)
                       trace->path, (unsigned long long)trace->line, line);
 }
 
-/* A line without its end; false at the end of the file. */
+/* A line without its line end; false at the end of the file. */
 static bool get_line(weir_trace *trace, char *line)
 {
     if (fgets(line, LINE_MOST, trace->file) == NULL) {
@@ -343,7 +343,7 @@ weir_err weir_trace_open(const char *path, weir_trace **ret_trace)
         err = weiri_fail(WEIR_E_IO, "%s: %s", path, strerror(errno));
     } else {
         err = read_head(trace);
-        if (ferror(trace->file)) { /* a folder, say */
+        if (ferror(trace->file)) { /* for example a folder */
             err = weiri_fail(WEIR_E_IO, "%s: cannot be read", path);
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Traces: what is recorded is what is read and replayed, whatever is done to the file.
+ * Traces: reading and replaying give what was recorded; damaged files.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 typedef struct expected {
     weir_trace_op op;
     uint64_t bytes, live, idle;
-    int buffer; /* which of ours */
+    int buffer; /* which of this test's buffers */
 } expected;
 
 typedef struct walk {
@@ -37,7 +37,7 @@ static weir_err same_step(void *user, const weir_trace_step *step, const weir_ca
     return WEIR_OK;
 }
 
-/* Random traffic, written down twice: by the trace, and here. */
+/* Random traffic, recorded twice: by the trace, and here. */
 static size_t traffic(weir_cache *cache, uint64_t *seed, expected *steps)
 {
     static const uint64_t limits[] = {0, 1 << 20, 8 << 20, WEIR_NO_LIMIT};
@@ -118,8 +118,8 @@ static void what_is_recorded_is_replayed(void **state)
     assert_true(size < 4 * STEPS);
 }
 
-/* Bytes that are counted, gone when the recording ends; live ones come first; gives of older ones are
- * known by their number. */
+/* The trace's bytes are counted, and freed when recording stops; buffers in use come first;
+ * frees of older ones have their number. */
 static void it_starts_in_the_middle(void **state)
 {
     (void)state;
@@ -154,7 +154,8 @@ static void it_starts_in_the_middle(void **state)
     }
     witness_end(&w);
 
-    /* M2: it fits the limit or is refused; a file that cannot be made; a cache that goes while it records. */
+    /* M2: the trace fits the limit or is refused; a file that cannot be created; a cache
+     * destroyed while it is recorded. */
     w = witness_make("fit", WEIR_NO_LIMIT, 8192);
     weir_buffer *buffer = take(w.cache, 4000);
     assert_fails(weir_trace_start(w.cache, file), WEIR_E_LIMIT, "4096 bytes asked");
@@ -169,7 +170,7 @@ static void it_starts_in_the_middle(void **state)
     assert_ok(weir_trace_start(w.cache, file));
     witness_end(&w);
 
-    if (access("/dev/full", W_OK) == 0) { /* what cannot be written is said at the end */
+    if (access("/dev/full", W_OK) == 0) { /* a write error is reported at the end */
         w = witness_make("fit", WEIR_NO_LIMIT, WEIR_NO_LIMIT);
         assert_ok(weir_trace_start(w.cache, "/dev/full"));
         assert_fails(weir_trace_stop(w.cache), WEIR_E_IO, strerror(ENOSPC));
@@ -178,8 +179,8 @@ static void it_starts_in_the_middle(void **state)
     }
 }
 
-/* Two threads at once, auto choosing beside it: what is in the file is one order of all they did, and the
- * replay of it ends with what was live. */
+/* Two threads, with auto choosing at the same time: the file has one order of all they did, and
+ * its replay ends with the same buffers in use. */
 static void *busy(void *user)
 {
     weir_cache *cache = user;
@@ -241,7 +242,8 @@ static weir_err read_through(weir_trace *trace, uint64_t *ret_steps)
     }
 }
 
-/* Cut anywhere: its whole steps are read, and it is said. Changed anywhere: read or refused, no more. */
+/* Truncated anywhere: its complete steps are read, and it is reported. Changed anywhere: read or
+ * refused, nothing else. */
 static void damaged_files(void **state)
 {
     (void)state;
@@ -322,7 +324,7 @@ static void damaged_files(void **state)
     weir_trace_close(NULL);
 }
 
-/* Hundreds of gigabytes live, on any machine. */
+/* Hundreds of gigabytes in use, on any machine. */
 static void large_replays(void **state)
 {
     (void)state;

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * tune.c: the smallest cache_limit that serves a wanted share of a trace's takes from idle.
+ * tune.c: the smallest cache_limit that serves a given share of a trace's allocations from cached
+ * memory.
  *
  * In three steps:
- *   1. The stack distance of every take (distance.h), in one pass: the curve of hit rate against limit.
- *   2. A candidate: the limit that the model of that limit finds. A buffer larger than the limit is never idle,
- *      so for limits between two sizes that occur only takes and gives up to the smaller of them belong into
- *      the model. From the first such interval on whose takes are numerous enough, each is asked for its
- *      smallest limit; the first that has one within itself wins. (Hit rate does not rise with the limit
- *      everywhere: a limit that admits one more size may let it push out others.)
- *   3. Replays through the real policy have the last word: where the candidate does not reach the rate, or a
- *      byte less still does, the limit is bracketed and halved down to one byte. So what is named is
- *      always a limit that reaches the rate while one byte less does not; that no smaller one
- *      anywhere does is exact where distance.h says that distances are.
+ *   1. The stack distance of every allocation (distance.h), in one pass: the hit rate as a function
+ *   of the limit.
+ *   2. A candidate: a limit at which the model of that limit arrives. A buffer larger than the
+ *      limit is never cached, so for limits between two occurring sizes only buffers up to the
+ *      smaller size are modelled. From the first such interval with enough allocations on, the
+ *      smallest limit of each is computed; the first that is within its own interval is chosen.
+ *      (The hit rate does not always rise with the limit: a limit that admits one more size may let
+ *      it evict others.)
+ *   3. Replays through the real policy confirm the result: if the candidate does not reach the
+ *      rate, or one byte less still does, the limit is found by bisection down to one byte. So the
+ *      result always reaches the rate while one byte less does not; that no smaller limit anywhere
+ *      does is certain where distance.h states that distances are exact.
  *
- * Where the wanted rate is out of reach (each size is missed once, at the least) the same share of the hits
- * that a cache without a limit has is looked for.
+ * If the rate cannot be reached (each size is missed at least once), the target is the same share
+ * of the hits of a cache without a limit.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,13 +28,13 @@
 #include "cache/cache.h"
 #include "trace/distance.h"
 
-/* Past so many intervals of step 2 the rest is taken as one. */
+/* Beyond this many intervals in step 2 the rest is treated as one. */
 #define MOST_INTERVALS 256
 #define MOST_ROUNDS    8
 #define FIRST_ROOM     4096
 
 typedef struct event {
-    uint64_t charged; /* of a TAKE */
+    uint64_t charged; /* of an allocation */
     uint32_t slot;
     uint32_t op; /* weir_trace_op; TAKE, GIVE and CLEAR only */
 } event;
@@ -39,19 +42,19 @@ typedef struct event {
 typedef struct tune {
     weir_trace *trace;
     const char *policy;
-    weir_cache *cache; /* never taken from: for the policy's pure functions */
+    weir_cache *cache; /* not used to allocate: for the policy's pure functions */
     event *events;
     size_t count, room;
     uint64_t takes, slots;
-    uint64_t *sizes;     /* charges of all takes, sorted */
+    uint64_t *sizes;     /* charges of all allocations, sorted */
     uint64_t *distances; /* of those that hit, sorted */
     uint64_t hits;
-    uint64_t *of_slot; /* what the model lent */
+    uint64_t *of_slot; /* memory for the model */
     void *memory;      /* the model's */
     size_t stretches;
     uint64_t limit;  /* of the model */
     uint64_t unit;   /* all charges are multiples of it */
-    uint64_t target; /* hits that are wanted */
+    uint64_t target; /* hits required */
     weir_tune_report *report;
 } tune;
 
@@ -99,7 +102,9 @@ static weir_err read_step(tune *t, const weir_trace_step *step)
     if (step->op == WEIR_TRACE_TAKE) {
         weiri_policy *policy = t->cache->policy;
         weir_heap *heap =
-            policy->heap; /* what a policy without shapes may commit at once is no size */
+            /* for a policy that does not keep whole buffers, the amount committed at once is not
+             * a size */
+            policy->heap;
         e.charged = policy->ops->serves != NULL ? policy->ops->size(policy, (size_t)step->bytes)
                                                 : heap->ops->good_size(heap, (size_t)step->bytes);
         t->takes++;
@@ -145,7 +150,7 @@ static weir_err read_all(tune *t)
 
 /* ---- distances ----------------------------------------------------------------------------- */
 
-/* One pass over what is charged at most `cap`. False: the model had too little room. */
+/* One pass over the buffers charged at most `cap`. False: the model had too little memory. */
 static bool pass(tune *t, uint64_t cap)
 {
     weiri_distance d;
@@ -191,7 +196,7 @@ static weir_err measure(tune *t, uint64_t cap)
     return WEIR_OK;
 }
 
-/* How many values of a sorted list are <= most. */
+/* The number of values in a sorted list that are <= most. */
 static uint64_t count_to(const uint64_t *list, uint64_t count, uint64_t most)
 {
     uint64_t low = 0, high = count;
@@ -206,8 +211,8 @@ static uint64_t count_to(const uint64_t *list, uint64_t count, uint64_t most)
     return low;
 }
 
-/* The smallest limit that a model says which has buffers up to `cap` and is of the limit that it finds. It may
- * go around instead of coming to rest: then the largest of the round. WEIR_NO_LIMIT: none. */
+/* The smallest limit found by a model for buffers up to `cap` at the limit that it finds itself.
+ * It may cycle instead of converging: then the largest of the cycle. WEIR_NO_LIMIT: none. */
 static weir_err settle(tune *t, uint64_t cap, uint64_t *ret_limit)
 {
     uint64_t largest = 0;
@@ -236,7 +241,7 @@ static weir_err settle(tune *t, uint64_t cap, uint64_t *ret_limit)
 static weir_err find_candidate(tune *t, uint64_t *ret_limit)
 {
     *ret_limit = t->target == 0 ? 0 : WEIR_NO_LIMIT;
-    uint64_t at = t->target - 1; /* sizes[at]: the first cap with enough takes */
+    uint64_t at = t->target - 1; /* sizes[at]: the first cap with enough allocations */
     for (int intervals = 0; t->target > 0 && at < t->takes; intervals++) {
         uint64_t size = t->sizes[at], end = count_to(t->sizes, t->takes, size), limit;
         bool last = end == t->takes || intervals == MOST_INTERVALS;
@@ -276,7 +281,7 @@ static weir_err hits_at(tune *t, uint64_t limit, uint64_t *ret_hits)
     return err;
 }
 
-/* Between a limit that is too low and one that is not, down to multiples of `unit`. */
+/* Bisection between a limit that is too low and one that is not, down to multiples of `unit`. */
 static weir_err halve(tune *t, uint64_t *low, uint64_t *high, uint64_t unit)
 {
     while (*high - *low > unit) {
@@ -298,7 +303,8 @@ static weir_err halve(tune *t, uint64_t *low, uint64_t *high, uint64_t unit)
     return WEIR_OK;
 }
 
-/* A limit that is too low, and one that is not, around the candidate. *low = *high = 0: even none is needed. */
+/* A limit that is too low and one that is not, around the candidate. *low = *high = 0: no cached
+ * memory is needed at all. */
 static weir_err bracket(tune *t, uint64_t candidate, uint64_t *low, uint64_t *high)
 {
     uint64_t hits = 0, step = t->unit;
@@ -369,7 +375,7 @@ static weir_err add_point(tune *t, uint64_t limit)
     return err;
 }
 
-/* Powers of two around all distances, the answer in its place, and no limit. */
+/* Powers of two around all distances, the answer among them, and no limit. */
 static weir_err make_table(tune *t)
 {
     t->limit = WEIR_NO_LIMIT;

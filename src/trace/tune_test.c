@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The smallest limit against a search through all; cache_limit auto against the exact answer.
+ * The smallest limit compared with a search through all limits; cache_limit auto compared with the
+ * exact answer.
  */
 #include "cache/cache.h"
 #include "trace_files.h"
@@ -18,7 +19,8 @@ static uint64_t hits_at(weir_trace *trace, const char *policy, uint64_t limit)
     return report.stats.hits;
 }
 
-/* A trace of few sizes, a factor of two apart: each serves only itself. Returns its takes. */
+/* A trace of few sizes, a factor of two apart: each serves only itself. Returns the number of
+ * allocations. */
 static uint64_t record_few_sizes(uint64_t *seed, int steps)
 {
     weir_cache *cache = cache_on("nominal:host", "fit", WEIR_NO_LIMIT);
@@ -42,8 +44,8 @@ static uint64_t record_few_sizes(uint64_t *seed, int steps)
     return takes;
 }
 
-/* Every limit is tried: no smaller one reaches the rate than what tune names, and by distance alone already;
- * the curve is what replays find, from the largest size on. */
+/* Tries every limit: none smaller than the result of tune reaches the rate, and distances alone
+ * give the same; the curve equals replays, from the largest size on. */
 static void the_smallest_limit(void **state)
 {
     (void)state;
@@ -90,7 +92,7 @@ static void what_tune_refuses(void **state)
 
 /* ---- auto ------------------------------------------------------------------------------------ */
 
-/* A message: `count` buffers live together, and given back together. */
+/* A message: `count` buffers are in use together, and freed together. */
 static void message(weir_cache *cache, const uint64_t *bytes, size_t count)
 {
     weir_buffer *buffers[32];
@@ -115,7 +117,7 @@ static void stall_stream(weir_cache *cache, uint64_t *seed)
     }
 }
 
-/* Eight lengths in turn, a factor of 1.5 apart. */
+/* Eight alternating lengths, a factor of 1.5 apart. */
 static void eight_shapes(weir_cache *cache, uint64_t *seed)
 {
     (void)seed;
@@ -131,7 +133,7 @@ static void eight_shapes(weir_cache *cache, uint64_t *seed)
     }
 }
 
-/* Ten lengths in turn, close enough to serve each other. */
+/* Ten alternating lengths, close enough to serve each other's requests. */
 static void ten_shapes(weir_cache *cache, uint64_t *seed)
 {
     (void)seed;
@@ -160,16 +162,16 @@ static void drifting_lengths(weir_cache *cache, uint64_t *seed)
     }
 }
 
-/* EXACT: distances are, lengths do not serve each other. SHARED: they do, and a small cache needs fewer buffers
- * than distances say: auto is above the smallest limit, and must not be below. FLAT: lengths that drift and come
- * back: from the limit that serves 0.99 on, twice of it serves some thousandths more, so what is chosen hangs on
- * a few takes. */
+/* EXACT: distances are exact, lengths do not serve each other. SHARED: they do, and a small
+ * cache needs fewer buffers than distances predict: auto is above the smallest limit, and must
+ * not be below. FLAT: lengths that drift back and forth: from the limit that serves 0.99 on,
+ * twice that limit serves some thousandths more, so the choice depends on a few allocations. */
 static const struct {
     const char *name;
     void (*make)(weir_cache *cache, uint64_t *seed);
     const char *policy;
     enum { EXACT, SHARED, FLAT } kind;
-    uint64_t grain; /* idle memory is made of such pieces: auto can be one above */
+    uint64_t grain; /* cached memory consists of such pieces: auto can be one too high */
 } streams[] = {
     {"stall stream", stall_stream, "fit", EXACT, 0},
     {"eight lengths in turn", eight_shapes, "fit", EXACT, 0},
@@ -221,7 +223,8 @@ static void auto_beside_the_exact_answer(void **state)
     }
 }
 
-/* Its bytes are stated and counted; M1 under a limit that changes by itself; a number ends it. */
+/* Its bytes are stated and counted; M1 under a limit that changes by itself; setting a limit
+ * ends it. */
 static void auto_is_a_limit(void **state)
 {
     (void)state;
@@ -263,7 +266,7 @@ static void auto_is_a_limit(void **state)
     witness_agrees(&w);
     witness_end(&w);
 
-    /* It fits the limit, or there is no cache; nor where the heap refuses. */
+    /* It fits the limit, or no cache is created; the same if the heap refuses. */
     weir_cache *cache = NULL;
     weir_cache_options options = weir_cache_options_default();
     options.heap = counting_heap();

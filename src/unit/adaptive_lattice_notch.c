@@ -168,4 +168,5 @@ const weiri_unit_ops weiri_unit_adaptive_lattice_notch = {
     .prepare = prepare,
     .reset = weiri_recursive_reset,
     .run = run,
+    .strided = true,
 };

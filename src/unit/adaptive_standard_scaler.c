@@ -47,4 +47,5 @@ const weiri_unit_ops weiri_unit_adaptive_standard_scaler = {
     .prepare = prepare,
     .reset = weiri_recursive_reset,
     .run = run,
+    .strided = true,
 };

@@ -3,16 +3,11 @@
  * aggregate_test.c: every operation over every inner dimension against plain loops.
  */
 #include "dsp/reduce.h"
+#include "plain_reduce.h"
 #include "unit/drive.h"
 
 static const double freqs[6] = {1.0, 2.5, 4.0, 8.0, 13.0, 30.0};
 static const char *const names[6] = {"a", "b", "c", "d", "e", "f"};
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
 
 static double coordinate(const weir_axis *axis, size_t i)
 {
@@ -21,11 +16,9 @@ static double coordinate(const weir_axis *axis, size_t i)
                                   : axis->start + (double)i * axis->step;
 }
 
-/* What NumPy gives along x; v holds only what is there, all that came where there are fewer is missing. */
+/* v: the samples that are present, of `size`; where some are missing only the nan operations have a value. */
 static double plain(int operation, const double *v, const double *x, size_t count, size_t size)
 {
-    double sum = 0, square = 0, area = 0;
-    size_t low = 0, high = 0;
     bool ignores = strncmp(weiri_operations[operation].name, "nan", 3) == 0;
     if (count < size && !ignores) {
         return (double)NAN;
@@ -33,46 +26,7 @@ static double plain(int operation, const double *v, const double *x, size_t coun
     if (count == 0) {
         return operation == WEIRI_NANSUM ? 0.0 : (double)NAN;
     }
-    for (size_t i = 0; i < count; i++) {
-        sum += v[i];
-        low = v[i] < v[low] ? i : low;
-        high = v[i] > v[high] ? i : high;
-        area += i > 0 ? (v[i] + v[i - 1]) / 2 * (x[i] - x[i - 1]) : 0;
-    }
-    for (size_t i = 0; i < count; i++) {
-        square += (v[i] - sum / (double)count) * (v[i] - sum / (double)count);
-    }
-    double sorted[64];
-    memcpy(sorted, v, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, compare);
-    switch ((weiri_operation)operation) {
-    case WEIRI_MAX:
-    case WEIRI_NANMAX:
-        return v[high];
-    case WEIRI_MIN:
-    case WEIRI_NANMIN:
-        return v[low];
-    case WEIRI_MEAN:
-    case WEIRI_NANMEAN:
-        return sum / (double)count;
-    case WEIRI_SUM:
-    case WEIRI_NANSUM:
-        return sum;
-    case WEIRI_STD:
-    case WEIRI_NANSTD:
-        return sqrt(square / (double)count);
-    case WEIRI_ARGMIN:
-        return x[low];
-    case WEIRI_ARGMAX:
-        return x[high];
-    case WEIRI_TRAPEZOID:
-        return area;
-    case WEIRI_MEDIAN:
-    case WEIRI_NANMEDIAN:
-    case WEIRI_OPERATION_COUNT:
-        break;
-    }
-    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+    return plain_reduce(operation, v, x, count);
 }
 
 static void

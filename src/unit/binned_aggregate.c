@@ -71,23 +71,13 @@ static const weir_setting table[] = {
     {.name = NULL},
 };
 
-/* As a fraction that due can hold: what has more than 62 bits loses its last, one frame in 2^60. */
 static weiri_fraction bin_length(const binned_settings *set, const weir_spec *in)
 {
     double duration_s = set->bin_duration_s;
-    weiri_fraction length = set->fractional
+    weiri_fraction frames = set->fractional
                                 ? weiri_frames_exact(duration_s, in->rate_hz)
                                 : (weiri_fraction){weiri_frames_floor(duration_s, in->rate_hz), 1};
-    while (length.under > 1 && (length.over >> 62 > 0 || length.under >> 62 > 0)) {
-        length.over /= 2;
-        length.under /= 2;
-    }
-    return length;
-}
-
-static uint64_t longest(weiri_fraction length)
-{
-    return length.over / length.under + (length.over % length.under != 0);
+    return weiri_bin_length(frames, 0);
 }
 
 static weiri_reduce_what what_of(const binned *b, const weir_spec *in, uint64_t columns)
@@ -166,23 +156,6 @@ static weir_err plan_units(const binned_settings *set, weiri_unit_plan *plan)
     return WEIR_OK;
 }
 
-static weir_err check_length(const binned_settings *set, const weir_spec *in)
-{
-    weiri_fraction length = bin_length(set, in);
-    if (length.over < length.under) {
-        return weiri_fail(WEIR_E_CHAIN, "bin_duration: %g s is less than one frame (%g s at %g Hz)",
-                          set->bin_duration_s, 1.0 / in->rate_hz, in->rate_hz);
-    }
-    if (longest(length) > INT32_MAX) {
-        return weiri_fail(WEIR_E_CHAIN, "bin_duration: %g s is %llu frames; at most %d are allowed",
-                          set->bin_duration_s, (unsigned long long)longest(length), INT32_MAX);
-    }
-    if (set->operations.count == 0) {
-        return weiri_fail(WEIR_E_CHAIN, "operation: the list is empty");
-    }
-    return WEIR_OK;
-}
-
 static weir_err plan_binned(const void *settings, weiri_unit_plan *plan)
 {
     const binned_settings *set = settings;
@@ -198,12 +171,15 @@ static weir_err plan_binned(const void *settings, weiri_unit_plan *plan)
     if (set->passthrough) {
         return WEIR_OK;
     }
-    err = check_length(set, in);
+    binned sizes = {.length = bin_length(set, in), .count = set->operations.count};
+    err = weiri_bin_check(sizes.length, set->bin_duration_s, in->rate_hz);
+    if (err == WEIR_OK && sizes.count == 0) {
+        err = weiri_fail(WEIR_E_CHAIN, "operation: the list is empty");
+    }
     if (err != WEIR_OK) {
         return err;
     }
-    binned sizes = {.length = bin_length(set, in), .count = set->operations.count};
-    sizes.longest = longest(sizes.length);
+    sizes.longest = weiri_bin_longest(sizes.length);
     weiri_reduce_what what = what_of(&sizes, in, weir_spec_columns(in));
     what.operations = set->operations.of.choices;
     err = weiri_reduce_check(&what, "bin_duration");
@@ -220,11 +196,7 @@ static weir_err plan_binned(const void *settings, weiri_unit_plan *plan)
     if (err != WEIR_OK) {
         return err;
     }
-    plan->due = (weiri_due){.p = sizes.length.over,
-                            .q = sizes.length.under,
-                            .offset = (int64_t)sizes.length.under - 1,
-                            .end = (int64_t)sizes.length.under - 1,
-                            .grain = 1};
+    plan->due = weiri_bin_due(sizes.length, 0);
     plan->constant_bytes += sizes.count * sizeof sizes.operations[0];
     weiri_reduce_scratch(&what, &plan->scratch_bytes, &plan->scratch_column_bytes);
     return WEIR_OK;
@@ -238,7 +210,7 @@ static void prepare_binned(const void *settings, const weiri_unit_plan *plan, vo
         return;
     }
     b->length = bin_length(set, plan->in);
-    b->longest = longest(b->length);
+    b->longest = weiri_bin_longest(b->length);
     b->spacing_s = 1.0 / plan->in->rate_hz;
     b->count = set->operations.count;
     memcpy(b->operations, set->operations.of.choices, b->count * sizeof b->operations[0]);
@@ -249,7 +221,7 @@ static uint64_t settle_binned(const void *settings, const weiri_unit_plan *plan,
 {
     const binned_settings *set = settings;
     (void)tolerance;
-    return set->passthrough ? 0 : longest(bin_length(set, plan->in)) - 1;
+    return set->passthrough ? 0 : weiri_bin_longest(bin_length(set, plan->in)) - 1;
 }
 
 /* ---- running ------------------------------------------------------------------------------- */

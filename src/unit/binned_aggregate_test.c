@@ -3,74 +3,12 @@
  * binned_aggregate_test.c: every operation against plain loops, edges over days, cuts, missing samples.
  */
 #include "dsp/reduce.h"
+#include "plain_reduce.h"
 #include "unit/drive.h"
 
 static const char *const labels[5] = {"a", "b", "c", "d", "e"};
 
 /* ---- the plain loops ------------------------------------------------------------------------ */
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* What NumPy gives for the samples that are there: values[count] at frames at[count] of the bin. */
-static double
-plain(int operation, const double *values, const size_t *at, size_t count, double rate)
-{
-    double sum = 0, square = 0, area = 0;
-    size_t low = 0, high = 0;
-    if (count == 0) {
-        return (double)NAN;
-    }
-    for (size_t i = 0; i < count; i++) {
-        sum += values[i];
-        low = values[i] < values[low] ? i : low;
-        high = values[i] > values[high] ? i : high;
-        area += i > 0 ? (values[i] + values[i - 1]) / 2 * (double)(at[i] - at[i - 1]) / rate : 0;
-    }
-    for (size_t i = 0; i < count; i++) {
-        double off = values[i] - sum / (double)count;
-        square += off * off;
-    }
-    switch ((weiri_operation)operation) {
-    case WEIRI_MAX:
-    case WEIRI_NANMAX:
-        return values[high];
-    case WEIRI_MIN:
-    case WEIRI_NANMIN:
-        return values[low];
-    case WEIRI_MEAN:
-    case WEIRI_NANMEAN:
-        return sum / (double)count;
-    case WEIRI_SUM:
-    case WEIRI_NANSUM:
-        return sum;
-    case WEIRI_STD:
-    case WEIRI_NANSTD:
-        return sqrt(square / (double)count);
-    case WEIRI_ARGMIN:
-        return (double)at[low];
-    case WEIRI_ARGMAX:
-        return (double)at[high];
-    case WEIRI_TRAPEZOID:
-        return area;
-    case WEIRI_MEDIAN:
-    case WEIRI_NANMEDIAN: {
-        double *sorted = malloc(count * sizeof *sorted);
-        assert_non_null(sorted);
-        memcpy(sorted, values, count * sizeof *sorted);
-        qsort(sorted, count, sizeof *sorted, compare);
-        double median = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
-        free(sorted);
-        return median;
-    }
-    case WEIRI_OPERATION_COUNT:
-        break;
-    }
-    return 0;
-}
 
 static void check_bin(const drive *d,
                       const drive_output *o,
@@ -84,7 +22,7 @@ static void check_bin(const drive *d,
     size_t columns = (size_t)weir_spec_columns(&d->in);
     bool f32 = d->in.dtype == WEIR_F32;
     double *values = malloc((to - from) * sizeof *values);
-    size_t *at = malloc((to - from) * sizeof *at);
+    double *at = malloc((to - from) * sizeof *at); /* frames of the bin */
     assert_true(values != NULL && at != NULL);
     for (size_t c = 0; c < columns; c++) {
         size_t present = 0;
@@ -92,14 +30,18 @@ static void check_bin(const drive *d,
             double v = drive_input(&d->in, data, f * columns + c);
             if (isfinite(v)) {
                 values[present] = v;
-                at[present++] = f - from;
+                at[present++] = (double)(f - from);
             }
         }
         for (size_t i = 0; i < count; i++) {
             char what[80];
             snprintf(what, sizeof what, "%s of bin %zu, column %zu",
                      weiri_operations[operations[i]].name, bin, c);
-            double expected = plain(operations[i], values, at, present, d->in.rate_hz);
+            double expected =
+                present > 0 ? plain_reduce(operations[i], values, at, present) : (double)NAN;
+            if (operations[i] == WEIRI_TRAPEZOID) {
+                expected /= d->in.rate_hz;
+            }
             double found = drive_value(d, o, (bin * columns + c) * count + i);
             drive_near(found, expected, f32 ? 1e-6 : 1e-12, f32 ? 1e-6 : 1e-12, what);
         }

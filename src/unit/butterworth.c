@@ -65,5 +65,6 @@ const weiri_unit_ops weiri_unit_butterworth = {
     .settle = settle,
     .reset = weiri_recursive_reset,
     .run = weiri_iir_run,
+    .strided = true,
     .changed = weiri_recursive_changed,
 };

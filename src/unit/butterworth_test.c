@@ -246,7 +246,7 @@ static void settling_is_stated(void **state)
         assert_true(isnan(d->plan.delay_frames));
         (void)drive_settles(d, 50, tolerance, &random);
         assert_true(drive_settle(d, tolerance) < 30000);
-        assert_true(drive_settle(d, 0.0) == WEIRI_SETTLES_NEVER);
+        assert_true(drive_settle(d, 0.0) == WEIR_SETTLES_NEVER);
         drive_close(d);
     }
     drive *d = NULL;

@@ -172,5 +172,6 @@ const weiri_unit_ops weiri_unit_comb = {
     .settle = settle,
     .reset = weiri_recursive_reset,
     .run = weiri_iir_run,
+    .strided = true,
     .changed = weiri_recursive_changed,
 };

@@ -15,7 +15,6 @@
 #include "unit/groups.h"
 
 enum { MEAN, MEDIAN, PASSTHROUGH };
-enum { SET_BYTES = 64 }; /* of scratch for each channel of a set: some frames of it */
 
 typedef struct reference_settings {
     int mode;
@@ -111,8 +110,11 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
             return err;
         }
     }
-    (void)lay_out(given, plan->in, &plan->constant_bytes);
-    plan->scratch_bytes = longest(given->channel_groups, plan->in->dims[dim].size) * SET_BYTES;
+    reference_constants constants = lay_out(given, plan->in, &plan->constant_bytes);
+    bool by_frame = constants.mode == MEAN && constants.row > 0; /* which few frames are */
+    plan->scratch_bytes = longest(given->channel_groups, plan->in->dims[dim].size) *
+                          (by_frame ? weir_dtype_bytes(plan->in->dtype)
+                                    : weiri_kernels_get()->lanes * sizeof(double));
     return WEIR_OK;
 }
 
@@ -217,11 +219,13 @@ static void count_missing(const call *r, const uint32_t *members, size_t count, 
                                      const uint32_t *members, size_t count,                        \
                                      weiri_shift *ret_shifts)                                      \
     {                                                                                              \
-        enum { SOME = SET_BYTES / sizeof(type) };                                                  \
+        enum { SOME = 64 / sizeof(type) };                                                         \
         size_t good[SOME], least = r->constants->include_current ? 1 : 2;                          \
         type *values = r->values, sums[SOME];                                                      \
-        for (size_t first = 0; first < frames; first += SOME) {                                    \
-            size_t some = frames - first < SOME ? frames - first : SOME;                           \
+        size_t vector = weiri_kernels_get()->lanes * 8 / sizeof(type);                             \
+        size_t most = r->constants->row > 0 ? 1 : vector, some = 0;                                \
+        for (size_t first = 0; first < frames; first += some) {                                    \
+            some = frames - first < most ? frames - first : most;                                  \
             for (size_t i = 0; i < some; i++) {                                                    \
                 good[i] = gather_##type_name(in + (first + i) * stride, members, count,            \
                                              values + i * count);                                  \
@@ -476,8 +480,7 @@ static const weir_setting table[] = {
      .preset = "mean",
      .choices = modes,
      .offset = offsetof(reference_settings, mode),
-     .help = "value subtracted from each channel of a group",
-     .live = true},
+     .help = "value subtracted from each channel of a group"},
     {.name = "include_current",
      .type = WEIR_SETTING_BOOL,
      .preset = "true",

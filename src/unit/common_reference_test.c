@@ -204,15 +204,19 @@ static void settings_change_while_running(void **state)
         bool current;
         double expected; /* of the first */
     } modes[] = {{"mean", true, -2.0},
+                 {"mean", false, -3.0},
                  {"median", true, -1.0},
-                 {"passthrough", true, 1.0},
-                 {"mean", false, -3.0}};
+                 {"median", false, -3.0},
+                 {"passthrough", true, 1.0}};
     drive *d = NULL;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 5; i++) {
         weir_value given[2] = {
             weir_text("mode", modes[i].mode),
             {.key = "include_current", .type = WEIR_VALUE_BOOL, .number = modes[i].current}};
-        if (d == NULL) {
+        if (i % 2 == 0) { /* mode needs another plan, include_current does not */
+            if (d != NULL) {
+                drive_close(d);
+            }
             assert_int_equal(drive_open("common_reference", &spec, given, 2, &d), WEIR_OK);
         } else {
             assert_int_equal(drive_set(d, given, 2), WEIR_OK);

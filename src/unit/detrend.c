@@ -45,4 +45,5 @@ const weiri_unit_ops weiri_unit_detrend = {
     .settle = settle,
     .reset = weiri_recursive_reset,
     .run = run,
+    .strided = true,
 };

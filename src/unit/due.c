@@ -8,6 +8,44 @@ typedef __int128 wide;
 
 #define MOST ((uint64_t)1 << 62)
 
+weiri_fraction weiri_bin_length(weiri_fraction frames, uint64_t delay_frames)
+{
+    while (frames.under > 1 &&
+           (frames.over >= MOST || frames.under > (MOST - 1) / (delay_frames + 1))) {
+        frames.over /= 2;
+        frames.under /= 2;
+    }
+    return frames;
+}
+
+uint64_t weiri_bin_longest(weiri_fraction length)
+{
+    return length.over / length.under + (length.over % length.under != 0);
+}
+
+weir_err weiri_bin_check(weiri_fraction length, double duration_s, double rate_hz)
+{
+    if (length.over < length.under) {
+        return weiri_fail(WEIR_E_CHAIN, "bin_duration: %g s is less than one frame (%g s at %g Hz)",
+                          duration_s, 1.0 / rate_hz, rate_hz);
+    }
+    if (weiri_bin_longest(length) > INT32_MAX) {
+        return weiri_fail(WEIR_E_CHAIN, "bin_duration: %g s is %llu frames; at most %d are allowed",
+                          duration_s, (unsigned long long)weiri_bin_longest(length), INT32_MAX);
+    }
+    return WEIR_OK;
+}
+
+weiri_due weiri_bin_due(weiri_fraction length, uint64_t delay_frames)
+{
+    int64_t before = (int64_t)length.under - 1;
+    return (weiri_due){.p = length.over,
+                       .q = length.under,
+                       .offset = before - (int64_t)(delay_frames * length.under),
+                       .end = before,
+                       .grain = 1};
+}
+
 bool weiri_due_is_same(const weiri_due *due)
 {
     return due->p == due->q && due->offset == 0 && due->grain == 1;
@@ -42,6 +80,11 @@ uint64_t weiri_due_at(const weiri_due *due, uint64_t n, bool ended)
     int64_t offset = ended ? due->end : due->offset;
     if (has_no_ratio(due)) {
         return offset == 0 ? n : clamp((wide)n + offset);
+    }
+    int64_t small; /* the usual way: 40 of the 3,500 instructions of a push of 1 x 1 less */
+    if (due->grain == 1 && !__builtin_mul_overflow(n, due->q, &small) &&
+        !__builtin_add_overflow(small, offset, &small)) {
+        return small < 0 ? 0 : (uint64_t)small / due->p;
     }
     wide at = (wide)n * due->q + offset;
     if (at < 0) {

@@ -11,6 +11,7 @@
  *     every k-th frame             p = k, q = 1, offset = end = k - 1
  *     windows of W, shift S        p = S, q = 1, offset = end = S - W    (z zeros before the stream: + z)
  *     bins of a/b frames           p = a, q = b, offset = end = b - 1    (edge k = floor((k + 1) a / b))
+ *     the same, D frames later     offset = b - 1 - D b
  *     resample L/M, half length h  p = M, q = L, offset = M - 1 - h L, end = M - 1
  *     grain B, look-ahead A        p = q = 1, grain = B, offset = -A, end = 0
  *
@@ -22,13 +23,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/base.h"
+#include "base/decimal.h"
+
 typedef struct weiri_due {
     uint64_t p, q; /* q output frames for p input frames, 1..2^62 each */
     int64_t offset, end;
-    uint64_t grain; /* due rises in multiples of it, but at the segment's end; one call may produce a part; 1.. */
+    uint64_t
+        grain; /* due rises in multiples of it, but at the segment's end; one call may produce a part; 1.. */
 } weiri_due;
 
 #define WEIRI_DUE_SAME ((weiri_due){.p = 1, .q = 1, .offset = 0, .end = 0, .grain = 1})
+
+/* Length of a bin in frames, which `due` can hold with that delay: the last bits of a fraction of more than 62
+ * are dropped, one frame in 2^60. */
+weiri_fraction weiri_bin_length(weiri_fraction frames, uint64_t delay_frames);
+
+/* The number of frames of the longest bin. */
+uint64_t weiri_bin_longest(weiri_fraction length);
+
+/* WEIR_E_CHAIN: "bin_duration: ...", a bin of less than one frame or of more than INT32_MAX. */
+weir_err weiri_bin_check(weiri_fraction length, double duration_s, double rate_hz);
+
+/* Bins whose values are output delay_frames after their last frame. */
+weiri_due weiri_bin_due(weiri_fraction length, uint64_t delay_frames);
 
 /* Whether it is one for one, without delay. */
 bool weiri_due_is_same(const weiri_due *due);

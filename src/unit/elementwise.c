@@ -57,7 +57,8 @@ static void copy(const weiri_block *block, const void *in, void *out, size_t fir
     }
 }
 
-static void run(weiri_block *block, const weiri_work *work, weiri_compute_fn *compute)
+static inline __attribute__((always_inline)) void
+run(weiri_block *block, const weiri_work *work, weiri_compute_fn *compute)
 {
     size_t count = work->consume * (size_t)block->columns;
     size_t bytes = block->in->dtype == WEIR_F32 ? sizeof(float) : sizeof(double);
@@ -73,12 +74,36 @@ static void run(weiri_block *block, const weiri_work *work, weiri_compute_fn *co
     }
 }
 
+/* Frames that are not adjacent: each is a call of its own. */
+static void run_apart(weiri_block *block,
+                      const weiri_work *work,
+                      void (*each)(weiri_block *block, const weiri_work *work))
+{
+    size_t value = block->in->dtype == WEIR_F32 ? sizeof(float) : sizeof(double);
+    const unsigned char *in = work->in[0];
+    unsigned char *out = work->out;
+    weiri_work one = {.consume = 1, .produce = 1};
+    for (size_t frame = 0; frame < work->consume; frame++) {
+        one.in[0] = in + frame * work->in_stride * value;
+        one.out = out + frame * (size_t)block->columns * value;
+        each(block, &one);
+    }
+}
+
 void weiri_elementwise_run(weiri_block *block, const weiri_work *work)
 {
+    if (work->in_stride > 0) {
+        run_apart(block, work, weiri_elementwise_run);
+        return;
+    }
     run(block, work, block->ops->compute);
 }
 
 void weiri_elementwise_pass(weiri_block *block, const weiri_work *work)
 {
+    if (work->in_stride > 0) {
+        run_apart(block, work, weiri_elementwise_pass);
+        return;
+    }
     run(block, work, copy);
 }

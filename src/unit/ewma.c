@@ -45,4 +45,5 @@ const weiri_unit_ops weiri_unit_ewma = {
     .settle = settle,
     .reset = weiri_recursive_reset,
     .run = run,
+    .strided = true,
 };

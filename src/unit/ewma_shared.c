@@ -45,7 +45,7 @@ uint64_t weiri_ewma_settle(const weiri_ewma_settings *settings,
     }
     double frames = ceil(-log(tolerance) * settings->time_constant * plan->in->rate_hz) - 1.0;
     return frames < 0x1p63 ? (uint64_t)fmax(frames, 0.0)
-                           : WEIRI_SETTLES_NEVER; /* a tolerance of 0 too */
+                           : WEIR_SETTLES_NEVER; /* a tolerance of 0 too */
 }
 
 const weir_setting weiri_ewma_table[] = {

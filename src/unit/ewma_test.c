@@ -194,12 +194,12 @@ static void settling_is_stated(void **state)
         double frames = (double)drive_settle(d, tolerances[i]);
         assert_true(exp(-(frames + 1.0) / 50.0) <= tolerances[i] * (1.0 + 1e-12));
         assert_true(exp(-frames / 50.0) > tolerances[i]);
-        assert_true(drive_settle(d, 0.0) == WEIRI_SETTLES_NEVER);
+        assert_true(drive_settle(d, 0.0) == WEIR_SETTLES_NEVER);
         assert_int_equal(drive_settle(d, 1.0), 0);
         drive_close(d);
         assert_int_equal(open_at("adaptive_standard_scaler", WEIR_F64, 3, 1000.0, "50 ms", &d),
                          WEIR_OK);
-        assert_true(drive_settle(d, tolerances[i]) == WEIRI_SETTLES_NEVER);
+        assert_true(drive_settle(d, tolerances[i]) == WEIR_SETTLES_NEVER);
         drive_close(d);
     }
 }

@@ -9,14 +9,14 @@
 #include "dsp/sos.h"
 #include "unit/elementwise.h"
 
-enum { STATE, STARTED }; /* fields */
+enum { STATE = WEIRI_RECURSIVE_STATE, STARTED = WEIRI_RECURSIVE_STARTED };
 
 static size_t start_offset(size_t params_bytes)
 {
     return offsetof(weiri_recursive, params) + params_bytes;
 }
 
-static const double *start_of(const weiri_recursive *constants)
+const double *weiri_recursive_start(const weiri_recursive *constants)
 {
     return constants->starts ? (const double *)(const void *)((const unsigned char *)constants +
                                                               start_offset(constants->params_bytes))
@@ -79,11 +79,14 @@ void weiri_recursive_sections(const weiri_unit_plan *plan,
 static weiri_recurrence recurrence_of(const weiri_block *block)
 {
     const weiri_recursive *constants = block->constants;
+    size_t columns = (size_t)block->channels * constants->each;
     return (weiri_recurrence){
         .params = &constants->params,
-        .start = start_of(constants),
+        .start = weiri_recursive_start(constants),
         .words = constants->words,
-        .columns = (size_t)block->channels * constants->each,
+        .columns = columns,
+        .in_stride = (ptrdiff_t)columns,
+        .out_stride = (ptrdiff_t)columns,
         .value_bytes = block->in->dtype == WEIR_F32 ? 4 : 8,
         .missing = block->missing,
         .inner = constants->inner,
@@ -132,6 +135,9 @@ void weiri_recursive_run(weiri_block *block,
         return;
     }
     weiri_recurrence recurrence = recurrence_of(block);
+    if (work->in_stride > 0) {
+        recurrence.in_stride = (ptrdiff_t)work->in_stride;
+    }
     recurrence.run = block->in->dtype == WEIR_F32 ? f32 : f64;
     weiri_recurrence_process(&recurrence, work->in[0], work->out, work->consume);
 }

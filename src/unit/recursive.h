@@ -40,6 +40,12 @@ void weiri_recursive_sections(const weiri_unit_plan *plan,
                               const weiri_sos_params *sections,
                               weiri_recursive *ret_constants);
 
+/* Times the first good sample: the state before it; NULL = zero. */
+const double *weiri_recursive_start(const weiri_recursive *constants);
+
+/* Fields of the plan. */
+enum { WEIRI_RECURSIVE_STATE, WEIRI_RECURSIVE_STARTED };
+
 void weiri_recursive_reset(weiri_block *block);
 
 /* By the kernel of the block's dtype. */

@@ -141,7 +141,6 @@ static crossing constants_of(const crossing_settings *set, double rate_hz)
     double most = floor(set->noise_time_s * rate_hz);
     most = most < 1.0 ? 1.0 : most;
     crossing c = {
-        .bin = weiri_frames_exact(set->bin_duration_s, rate_hz),
         .refrac =
             refrac < 2 ? 2 : refrac, /* a crossing needs a sample on the near side before it */
         .search = set->align_on_peak ? weiri_frames_floor(set->max_peak_dur_s, rate_hz) : 0,
@@ -154,12 +153,7 @@ static crossing constants_of(const crossing_settings *set, double rate_hz)
         .polarity = set->polarity,
         .absolute = !isnan(set->level),
     };
-    /* As `due` can hold it: see binned_aggregate.c. */
-    while (c.bin.under > 1 &&
-           (c.bin.over >> 62 > 0 || c.bin.under > (UINT64_MAX >> 2) / (c.search + 1))) {
-        c.bin.over /= 2;
-        c.bin.under /= 2;
-    }
+    c.bin = weiri_bin_length(weiri_frames_exact(set->bin_duration_s, rate_hz), c.search);
     return c;
 }
 
@@ -182,26 +176,15 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     const crossing_settings *set = settings;
     double rate_hz = plan->in->rate_hz;
     crossing c = constants_of(set, rate_hz);
-    if (c.bin.over < c.bin.under) {
-        return weiri_fail(WEIR_E_CHAIN, "bin_duration: %g s is less than one frame (%g s at %g Hz)",
-                          set->bin_duration_s, 1.0 / rate_hz, rate_hz);
+    if (c.search > INT32_MAX) {
+        return weiri_fail(WEIR_E_CHAIN, "max_peak_dur: %g s is more than %d frames",
+                          set->max_peak_dur_s, INT32_MAX);
     }
-    if (c.search > INT32_MAX || c.bin.over / c.bin.under > INT32_MAX) {
-        bool bin = c.search <= INT32_MAX;
-        return weiri_fail(WEIR_E_CHAIN, "%s: %g s is more than %d frames",
-                          bin ? "bin_duration" : "max_peak_dur",
-                          bin ? set->bin_duration_s : set->max_peak_dur_s, INT32_MAX);
-    }
-    weir_err err = WEIR_OK;
+    weir_err err = weiri_bin_check(c.bin, set->bin_duration_s, rate_hz);
     for (int i = 0; err == WEIR_OK && i < (c.absolute ? MEDIAN : SEEN + 1); i++) {
         err = weiri_plan_field(plan, fields[i]);
     }
-    int64_t before = (int64_t)c.bin.under - 1;
-    plan->due = (weiri_due){.p = c.bin.over,
-                            .q = c.bin.under,
-                            .offset = before - (int64_t)(c.search * c.bin.under),
-                            .end = before,
-                            .grain = 1};
+    plan->due = weiri_bin_due(c.bin, c.search);
     plan->record_frames = c.refrac;
     plan->record_delay = c.search;
     plan->constant_bytes = sizeof(crossing);

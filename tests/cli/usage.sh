@@ -41,7 +41,7 @@ grep -q "^weir [0-9]" out && grep -q "^  npy " out
 refused 2 "or --output-format" "$WEIR" run "$SPIKE" synthetic:channels=1,rate=30000,seconds=1,seed=1 -o clean/o.mat
 
 # -h is help in every command and every command under a command.
-for command in run plan info units plot docs trace bench "trace record" "trace replay" "trace tune" "bench speed" "bench memory"; do
+for command in run plan info units plot docs trace bench "trace record" "trace replay" "trace tune" "bench speed" "bench units" "bench memory"; do
     # shellcheck disable=SC2086 # two words
     status 0 "$WEIR" $command -h
     grep -qi "^usage: weir $command" out || fail "$command -h: $(cat out)"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * broken_test.c: a test of the test. One unit, right at first, then with one rule of unit.h broken at a time: the
- * suite that every unit passes must fail, for that reason. Each in a child, since a broken unit may do anything.
+ * broken_test.c: a test of the test. One unit, first correct, then breaking one rule of unit.h at a
+ * time: the suite that every unit passes must fail for that reason. Each runs in a child process,
+ * since a broken unit may do anything.
  */
 #include "conform/suite.h"
 #include "units_of_test.h"
@@ -11,26 +12,26 @@
 
 typedef enum fault {
     NONE,
-    WRITES_FEWER,     /* leaves out the last frame that it was to produce */
-    STATE_BY_POINTER, /* writes state through a pointer that reset left in it */
-    POINTER_KEPT,     /* the same, through a variable of its own */
+    WRITES_FEWER,     /* leaves out the last frame to produce */
+    STATE_BY_POINTER, /* writes state through a pointer kept from reset */
+    POINTER_KEPT,     /* the same, in a variable of its own */
     DEPENDS_ON_BLOCK, /* counts channels from the block's first one */
-    DEPENDS_ON_CALL,  /* how many frames come at once shows in the output */
+    DEPENDS_ON_CALL,  /* the number of frames per call affects the output */
     NOT_RESET,        /* reads state that reset did not write */
     WRITES_INPUT,     /* in place, without the flag */
     PLANS_TOO_MUCH,   /* ten times its state */
     POINTER_IN_CONSTANTS,
     WRITES_CONSTANTS,
-    WRONG_DUE, /* looks a frame ahead, and does not say so */
+    WRONG_DUE, /* looks one frame ahead without stating it */
     WRONG_DELAY,
     WRONG_SETTLING,
     MISSING_UNCOUNTED,
-    MISSING_FILLED, /* gives a number for a missing sample */
+    MISSING_FILLED, /* outputs a number for a missing sample */
     FAULTS
 } fault;
 
 static const struct {
-    const char *name, *says; /* what the suite says of it */
+    const char *name, *says; /* expected message of the suite */
 } faults[FAULTS] = {
     [WRITES_FEWER] = {"writes fewer frames", "S1"},
     [STATE_BY_POINTER] = {"writes state through a pointer in it", "S10"},
@@ -53,7 +54,7 @@ static fault broken; /* of this process */
 static double *kept;
 static const double table_of[1] = {0.5};
 
-/* Each value plus half the one before it, plus a hundredth of its channel's number. */
+/* Each value plus half the one before it, plus a hundredth of its channel number. */
 typedef struct constants {
     double half;
     uint64_t address, written;
@@ -159,7 +160,7 @@ static const weiri_unit_ops *const units[] = {
     &unit_broken, &unit_ahead, &unit_resample, &unit_count, &unit_weave, &unit_tail, NULL,
 };
 
-/* Whether the unit passes the suite, in a child; what it said. */
+/* Whether the unit passes the suite, in a child, and the suite's message. */
 static bool passes(const weir_unit_info *info, fault with, char *said, size_t size)
 {
     int ends[2];
@@ -193,7 +194,8 @@ static bool passes(const weir_unit_info *info, fault with, char *said, size_t si
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Units that only tests have keep the promises too: the suite asks for nothing that a look-ahead or a join cannot do. */
+/* The units of units_of_test.h pass too: the suite requires nothing that a look-ahead or a join
+ * cannot do. */
 static void right_ones_pass(void **state)
 {
     (void)state;
@@ -213,7 +215,7 @@ static void broken_ones_fail(void **state)
         if (passes(&unit_broken.info, f, said, sizeof said)) {
             fail_msg("a unit that %s passes", faults[f].name);
         }
-        bool seen = strstr(said, "Sanitizer") != NULL; /* which looks first */
+        bool seen = strstr(said, "Sanitizer") != NULL; /* which checks first */
         if (!seen && strstr(said, faults[f].says) == NULL) {
             fail_msg("a unit that %s fails, but not for %s: %s", faults[f].name, faults[f].says,
                      said);

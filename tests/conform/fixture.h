@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * fixture.h: a chain of one unit, set by the examples of its settings table, fed with one kind of stream.
+ * fixture.h: a chain of one unit, with the examples of its settings table, and one kind of input
+ * stream.
  */
 #ifndef WEIR_TEST_FIXTURE_H
 #define WEIR_TEST_FIXTURE_H
@@ -18,7 +19,7 @@ typedef struct fixture {
     uint64_t seed;
 } fixture;
 
-/* NULL: the unit does not take such a stream. */
+/* NULL: the unit does not accept such a stream. */
 static weir_chain *
 make_chain_of(const fixture *at, uint64_t tile, uint64_t threads, weir_source *source)
 {
@@ -56,7 +57,7 @@ static weir_chain *make_chain(const fixture *at, uint64_t tile, weir_source *sou
     return make_chain_of(at, tile, 1, source);
 }
 
-/* Frames [from, to) as a segment of its own: to the end, so that what looks ahead is out. */
+/* Frames [from, to) as a segment of its own, to its end, so that look-ahead is output too. */
 static void push_segment(weir_chain *chain,
                          const test_signal *signal,
                          size_t from,
@@ -69,7 +70,7 @@ static void push_segment(weir_chain *chain,
     test_ok(weir_chain_finish(chain, test_collect, output));
 }
 
-/* The whole signal in one push, tile as given. */
+/* The whole signal in one push, with the given tile. */
 static test_output run_whole(const fixture *at, const test_signal *signal, uint64_t tile)
 {
     test_output output = {0};
@@ -81,7 +82,7 @@ static test_output run_whole(const fixture *at, const test_signal *signal, uint6
     return output;
 }
 
-/* A part of a value: of a complex one there are two. */
+/* One part of a value: a complex one has two. */
 static double output_get(const test_output *output, weir_dtype dtype, size_t part)
 {
     return weir_dtype_part(dtype) == WEIR_F32   ? ((const float *)(const void *)output->data)[part]

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * promises.h: what is asked of every unit: S1 S3 S4 S5 S6 S7 S9 S10, M2 M3 M6, and the rules of unit.h.
+ * promises.h: tests for every unit: S1 S3 S4 S5 S6 S7 S9 S10, M2 M3 M6, and the rules of unit.h.
  */
 #ifndef WEIR_TEST_PROMISES_H
 #define WEIR_TEST_PROMISES_H
 
 #include "conform/fixture.h"
 
-/* S1, S7: any cut, tile and number of threads, the same bits; the buffer is overwritten after each push. */
+/* S1, S7: the same bits for any message boundaries, tile and number of threads; the buffer is
+ * overwritten after each push. */
 static void check_cuts(const fixture *at, const test_signal *signal, const test_output *whole)
 {
     static const struct {
@@ -27,7 +28,7 @@ static void check_cuts(const fixture *at, const test_signal *signal, const test_
     }
 }
 
-/* S1: pulled into rows of any size, from reads of any size, the same bits. */
+/* S1: the same bits when pulled into rows of any size, from reads of any size. */
 static void check_pull(const fixture *at, const test_signal *signal, const test_output *whole)
 {
     test_random random = {at->seed + 1};
@@ -56,7 +57,7 @@ static void check_pull(const fixture *at, const test_signal *signal, const test_
     }
 }
 
-/* S9: after a reset as before the first frame. */
+/* S9: after a reset the next frame is treated as the first. */
 static void check_reset(const fixture *at, const test_signal *signal, const test_output *whole)
 {
     test_random random = {at->seed + 2};
@@ -71,8 +72,8 @@ static void check_reset(const fixture *at, const test_signal *signal, const test
     weir_chain_destroy(chain);
 }
 
-/* S4: after a gap as for a first frame, or, for units that hold, as if there were none. S3: time starts
- * anew with the segment. */
+/* S4: after a gap the next frame is treated as the first, or, for units that hold, as if there
+ * were no gap. S3: time starts again with the segment. */
 static void check_gap(const fixture *at, const test_signal *signal, const test_output *whole)
 {
     size_t half = signal->frames / 2 + 5;
@@ -105,8 +106,8 @@ static void check_gap(const fixture *at, const test_signal *signal, const test_o
     weir_chain_destroy(chain);
 }
 
-/* S5: missing samples are counted; channels without any are bit-equal to the clean run; the cut does not
- * matter; a unit of the input's rate and shape gives NaN there. */
+/* S5: missing samples are counted; channels without any are bit-equal to the clean run; message
+ * boundaries do not matter; a unit with the input's rate and shape outputs NaN for them. */
 static void check_missing(const fixture *at, const test_signal *signal, const test_output *whole)
 {
     if (!test_is_float(signal->spec.dtype)) {
@@ -142,7 +143,9 @@ static void check_missing(const fixture *at, const test_signal *signal, const te
     push_segment(chain, &dirty, 0, dirty.frames, 33, &random, &output);
     test_same(&first, &output, "S1 with S5");
     weir_unit_report report = {.report_size = sizeof report};
-    test_ok(weir_chain_node_report(chain, weir_chain_node_count(chain) - 1, &report));
+    /* A unit that stands for several: its first part has the input. */
+    size_t node = (at->info->flags & WEIR_UNIT_JOINS) ? weir_chain_node_count(chain) - 1 : 0;
+    test_ok(weir_chain_node_report(chain, node, &report));
     const weir_spec *out = weir_chain_output_spec(chain, 0);
     if (!(at->info->flags & WEIR_UNIT_ANY_DTYPE)) {
         assert_int_equal(report.channels, channels);
@@ -156,12 +159,12 @@ static void check_missing(const fixture *at, const test_signal *signal, const te
     }
     size_t columns = (size_t)weir_spec_columns(out), parts = weir_dtype_parts(out->dtype);
     int out_dim = weir_spec_dim(out, "ch");
-    size_t out_inner = 1;
-    for (uint32_t i = (uint32_t)out_dim + 1; i < out->dim_count; i++) {
+    size_t out_inner = 1; /* of an output without channels: of all */
+    for (uint32_t i = (uint32_t)(out_dim < 0 ? 0 : out_dim) + 1; i < out->dim_count; i++) {
         out_inner *= (size_t)out->dims[i].size;
     }
     bool same_shape = columns == signal->columns && output.frames == signal->frames;
-    size_t out_channels = (size_t)out->dims[out_dim].size;
+    size_t out_channels = out_dim < 0 ? 1 : (size_t)out->dims[out_dim].size;
     assert_int_equal(output.frames, whole->frames);
     for (size_t i = 0; i < output.frames * columns; i++) {
         size_t channel = i % columns / out_inner % out_channels;
@@ -185,7 +188,8 @@ static void check_missing(const fixture *at, const test_signal *signal, const te
     weir_chain_destroy(chain);
 }
 
-/* S6: a signal that ends leaves no subnormal number behind it, and the caller's arithmetic is its own. */
+/* S6: a signal that ends leaves no subnormal numbers, and the caller's floating-point mode is
+ * unchanged. */
 static void check_subnormal(const fixture *at, const test_signal *signal)
 {
     if (!test_is_float(signal->spec.dtype)) {
@@ -205,7 +209,8 @@ static void check_subnormal(const fixture *at, const test_signal *signal)
     const weir_spec *out = weir_chain_output_spec(chain, 0);
     double least = weir_dtype_part(out->dtype) == WEIR_F32 ? (double)0x1p-126f : 0x1p-1022;
     if (test_is_float(out->dtype)) {
-        /* Elementwise units may pass on what they got; nothing may stay once the signal has ended. */
+        /* Elementwise units may pass input through; nothing may remain once the signal has
+         * ended. */
         size_t values =
             output.frames * (size_t)weir_spec_columns(out) * weir_dtype_parts(out->dtype);
         for (size_t i = values / 2; i < values; i++) {
@@ -216,15 +221,15 @@ static void check_subnormal(const fixture *at, const test_signal *signal)
             }
         }
     }
-    volatile double tiny = 0x1p-1060; /* our own subnormals are still there */
+    volatile double tiny = 0x1p-1060; /* our own subnormal numbers are unchanged */
     assert_true(tiny * 2.0 > 0);
     test_output_free(&output);
     free(faint.data);
     weir_chain_destroy(chain);
 }
 
-/* M2, M3, M6: inside the plan, no heap call and no take after the first push, every part used, nothing
- * left. */
+/* M2, M3, M6: within the plan, no heap call and no allocation after the first push, every part
+ * used, nothing left allocated. */
 static void check_bytes(const fixture *at, const test_signal *clean)
 {
     test_signal dirty = test_signal_copy(clean), *signal = &dirty;
@@ -274,7 +279,7 @@ static void check_bytes(const fixture *at, const test_signal *clean)
     assert_int_equal(weir_heap_counting_counts(at->heap).bytes, 0);
 }
 
-/* S1: into rows of the caller's, of any size. */
+/* S1: into the caller's rows, of any size. */
 static void check_rows(const fixture *at, const test_signal *signal, const test_output *whole)
 {
     test_random random = {at->seed + 7};
@@ -307,8 +312,9 @@ static void check_rows(const fixture *at, const test_signal *signal, const test_
     weir_chain_destroy(chain);
 }
 
-/* S10: saved after any frame, restored into another chain of other tiles and threads, again and again. All chains
- * stay until the end: a state must not lead back to the one that it was saved of. */
+/* S10: saved after any frame, restored into another chain with other tiles and threads,
+ * repeatedly. All chains stay until the end: a state must not refer to the chain from which it
+ * was saved. */
 static void check_state(const fixture *at, const test_signal *signal, const test_output *whole)
 {
     enum { SAVES = 5 };
@@ -356,8 +362,8 @@ enum {
 enum { ONLY_NAMED = false };
 #endif
 
-/* Whether a word is an address of this process: of its program, heap, stack or libraries. Lower words are two small
- * integers side by side. */
+/* Whether a word is an address of this process: in its program, heap, stack or libraries. Lower
+ * words are two small integers next to each other. */
 static bool is_address(uint64_t word)
 {
     if (word < UINT64_C(1) << 45) {
@@ -377,7 +383,8 @@ static bool is_address(uint64_t word)
     return found;
 }
 
-/* Constants are copied to devices as they are: they hold no pointers, and run never writes them. */
+/* Constants are copied to devices as they are: they contain no pointers, and run never writes
+ * them. */
 static void check_constants(const fixture *at, const test_signal *signal)
 {
     weir_chain *chain = make_chain(at, 64, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * stated.h: what every unit states beforehand against what it does: settling by two different starts, delay by an
- * impulse, frames per output over a day (S3), settings that can be changed while running.
+ * stated.h: compares what every unit states in the plan with its behaviour: settling with two
+ * different starts, delay with an impulse, times over a day (S3), settings that can be changed
+ * while running.
  */
 #ifndef WEIR_TEST_STATED_H
 #define WEIR_TEST_STATED_H
@@ -11,7 +12,7 @@
 #define SETTLE_MOST 30000 /* frames; longer settling is left to the unit's own test */
 #define TOLERANCE   1e-6  /* at which a plan states the settling */
 
-/* What the plan of the unit alone states; without its parts. */
+/* What a plan of this unit alone states; without its parts. */
 typedef struct stated {
     weir_plan plan;
     weir_dtype dtype; /* of the output */
@@ -51,8 +52,8 @@ static size_t values_of(const test_output *output, weir_dtype dtype)
     return output->frames * output->frame_bytes / weir_dtype_bytes(weir_dtype_part(dtype));
 }
 
-/* Outputs of two runs whose inputs differ by at most 1 before a frame, differ from `settle` frames later on by at
- * most the tolerance. */
+/* The outputs of two runs whose inputs differ by at most 1 before a frame differ by at most the
+ * tolerance from `settle` frames later on. */
 static void check_settle(const fixture *at)
 {
     enum { BEFORE = 700 };
@@ -87,8 +88,9 @@ static void check_settle(const fixture *at)
     free(two.data);
 }
 
-/* The centre of what an impulse changes lies the stated delay behind it. Of units of ratio 1 that state one and
- * settle. The centre of the response, or of its square where its sum is about zero. */
+/* The centre of the response to an impulse is the stated delay after it. For units with ratio 1
+ * that state a delay and settle. The centre of the response, or of its square if its sum is
+ * about zero. */
 static void check_delay(const fixture *at)
 {
     enum { AT = 1500, HEIGHT = 1000 };
@@ -126,8 +128,8 @@ static void check_delay(const fixture *at)
     free(two.data);
 }
 
-/* S3: after a day and more the time of the newest output frame is as far behind the input as in the first
- * minute. */
+/* S3: after more than a day the time of the newest output frame is as far behind the input as in
+ * the first minute. */
 static void check_day(const fixture *at)
 {
     stated s = stated_of(at);
@@ -189,8 +191,8 @@ static void push_on(weir_chain *chain,
     }
 }
 
-/* A setting changed between two frames: the same bits for any tile, threads and cuts (S1); the same value again
- * changes nothing. */
+/* A setting changed between two frames: the same bits for any tile, threads and message
+ * boundaries (S1); setting the same value again changes nothing. */
 static void check_live(const fixture *at, const test_signal *signal, const test_output *whole)
 {
     static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * stream.h: what promise tests share: a reproducible signal, a chain of one or more units on it, pushes
- * by any cut into a collector, and a source that reads from memory.
+ * stream.h: shared by tests of promises: a reproducible signal, a chain of one or more units,
+ * pushes with any message boundaries into a collector, and a source that reads from memory.
  */
 #ifndef WEIR_TEST_STREAM_H
 #define WEIR_TEST_STREAM_H
@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-/* Bytes by which a part of a plan may exceed what is used of it: arrays are padded to 64 B each. */
+/* Bytes by which a part of a plan may exceed its use: arrays are padded to 64 bytes each. */
 #define TEST_PADDING 320
 
 /* ---- numbers ------------------------------------------------------------------------------------- */
@@ -83,7 +83,7 @@ static inline bool test_is_float(weir_dtype dtype)
     return part == WEIR_F32 || part == WEIR_F64;
 }
 
-/* Of a complex value the real part; NaN where either part is not finite (S5). */
+/* For a complex value the real part; NaN if either part is not finite (S5). */
 static inline double test_signal_get(const test_signal *signal, size_t at)
 {
     switch (signal->spec.dtype) {
@@ -106,8 +106,8 @@ static inline double test_signal_get(const test_signal *signal, size_t at)
     }
 }
 
-/* Of a complex value both parts, different ones; what is not finite becomes one of them, the imaginary part of every
- * second value. */
+/* For a complex value both parts, different ones; a non-finite value becomes one of them, the
+ * imaginary part in every second case. */
 static inline void test_signal_set(test_signal *signal, size_t at, double value)
 {
     switch (signal->spec.dtype) {
@@ -175,7 +175,7 @@ typedef struct test_output {
     uint64_t segment;
     int64_t segment_start_ns;
     size_t segments;
-    const unsigned char *lent, *lent_end; /* S7: output must not lie in what was lent */
+    const unsigned char *lent, *lent_end; /* S7: output must not be within the borrowed input */
 } test_output;
 
 static inline weir_err test_collect(void *user, const weir_message *block)
@@ -229,8 +229,8 @@ static inline void test_same(const test_output *a, const test_output *b, const c
 
 /* ---- pushing ------------------------------------------------------------------------------------- */
 
-/* Pushes frames [from, to) of the signal in pieces of random length up to `most` (0 = one piece), all from
- * the one slot of a ring, which is overwritten after each push (S7). */
+/* Pushes frames [from, to) of the signal in pieces of random length up to `most` (0 = one
+ * piece), all from the same slot of a ring, which is overwritten after each push (S7). */
 static inline void test_push(weir_chain *chain,
                              const test_signal *signal,
                              size_t from,
@@ -281,7 +281,7 @@ typedef struct test_source {
     weir_source base;
     weir_source_info info;
     const test_signal *signal;
-    size_t at, most; /* gives at most so many frames a read; 0 = all there is room for */
+    size_t at, most; /* returns at most this many frames per read; 0 = as many as fit */
     test_random random;
 } test_source;
 

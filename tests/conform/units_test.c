@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * units_test.c: every unit of units.def, by its name, against the promises that hold for all: S1 S3 S4 S5 S6 S7 S9
- * S10, M2 M3 M6. How: suite.h.
+ * units_test.c: tests every unit of units.def for the promises common to all: S1 S3 S4 S5 S6 S7 S9
+ * S10, M2 M3 M6. The tests are in suite.h.
  */
 #include "conform/suite.h"
 

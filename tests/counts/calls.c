@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * calls.c: calls of the kernels of kernels.def whose instructions are counted, f32 and f64, as units call them;
- * count.c names those that are not here. What comes out is not looked at here: src/kernel's tests do.
+ * calls.c: calls of the kernels of kernels.def whose instructions are counted, f32 and f64, as
+ * units call them; count.c names those that are missing. Results are not checked here but in the
+ * tests of src/kernel.
  */
 #include "tests/counts/calls.h"
 
@@ -20,6 +21,8 @@ static const weiri_sos_params sections = {
     .coefs = {{0, -1, 1.95, -0.96}, {0, -1, 0.9, -0.5}, {0, -1, 1.8, -0.85}, {0, -1, 0.7, -0.3}},
 };
 static const weiri_ewma_params slow = {.alpha = 1e-3, .beta = 1 - 1e-3};
+static const weiri_lattice_params notch = {
+    .initial = -0.9, .gamma = 0.9, .eta = 0.99, .mu = 0.99, .hz = 1.0};
 
 /* Defines call_NAME_f32 and call_NAME_f64; in the text: k the kernel, in, squares, out, T the type, tile. */
 #define TYPED(name, type_name, type, input, positive, index_type, ...)                             \
@@ -76,9 +79,15 @@ BOTH(
 BOTH(medians, weiri_shift shifts[64];
      k(in, channels, frames < 64 ? frames : 64, NULL, channels, false, tile->scratch, shifts))
 BOTH(shift_others, weiri_shift shift = {.less = 0.25, .below = 0.5}; k(in, out, channels, &shift))
+BOTH(fir,
+     for (size_t i = 0; i < channels; i += WEIRI_BLOCK)
+         k(factors, 32, in, frames, out + i, channels))
 BOTH(sos, k(&sections, tile->state, in, channels, out, channels, frames, NULL))
 BOTH(ewma, k(&slow, tile->state, in, channels, out, channels, frames, NULL))
 BOTH(standardize, k(&slow, tile->state, in, channels, out, channels, frames, NULL))
+BOTH(detrend, k(&slow, tile->state, in, channels, out, channels, frames, NULL))
+BOTH(lattice, k(&notch, tile->state, in, channels, out, channels, frames, NULL))
+BOTH(lattice_reflection, k(&notch, tile->state, in, channels, out, channels, frames, NULL))
 BOTH(reduce_sum, *(bool *)out = k(in, frames, channels, tile->state))
 BOTH(reduce_extreme, *(bool *)out = k(in, frames, channels, true, (T *)tile->state))
 BOTH(reduce_where,
@@ -103,7 +112,8 @@ const count_call count_calls[] = {
         ROW(clip) ROW(linear) ROW(log) ROW(offset) ROW(parabola) ROW(anscombe) ROW(inverse_anscombe)
             ROW(expit) ROW(logit) ROW(log_expit) ROW(subtract) ROW(levels_u8) ROW(levels_u16)
                 ROW(levels_i16) ROW(levels_i32) ROW(add) ROW(sum) ROW(sums) ROW(shift) ROW(medians)
-                    ROW(shift_others) ROW(sos) ROW(ewma) ROW(standardize) ROW(reduce_sum)
-                        ROW(reduce_extreme) ROW(reduce_where) ROW(reduce_spread) ROW(reduce_area)
-                            ROW(reduce_absent) ROW(reduce_median){0},
+                    ROW(shift_others) ROW(fir) ROW(sos) ROW(ewma) ROW(standardize) ROW(detrend)
+                        ROW(lattice) ROW(lattice_reflection) ROW(reduce_sum) ROW(reduce_extreme)
+                            ROW(reduce_where) ROW(reduce_spread) ROW(reduce_area) ROW(reduce_absent)
+                                ROW(reduce_median){0},
 };

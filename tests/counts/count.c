@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * count.c: runs each kernel, the filters of bench/kernels and some pushes once, each inside a function
- * `counted`, and prints their names in that order: counts.sh has callgrind count the instructions of each.
- * Measures no time. With --about: what the counts depend on.
+ * count.c: runs each kernel, the filters of bench/kernels and some pushes once, each inside a
+ * function `counted`, and prints their names in that order: counts.sh counts the instructions of
+ * each with callgrind. Measures no time. With --about: what the counts depend on.
  */
 #include <gnu/libc-version.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static weir_err call(const subject *what)
     return weir_chain_push(what->chain, what->message, ignore, &out);
 }
 
-/* Counting is on while this runs (valgrind --toggle-collect). */
+/* Instructions are counted while this runs (valgrind --toggle-collect). */
 __attribute__((noinline)) static weir_err counted(const subject *what)
 {
     weir_err err = call(what);
@@ -79,7 +79,8 @@ static void name_the_others(void)
             one++;
         }
         if (one->kernel == NULL) {
-            fprintf(stderr, "not counted: %s: tests/counts/calls.c has no call of it\n", kernels[i]);
+            fprintf(stderr, "not counted: %s: tests/counts/calls.c has no call of it\n",
+                    kernels[i]);
         }
     }
 }
@@ -137,7 +138,7 @@ static weir_err count_push(const struct push *push, const float *samples)
     const weir_plan *plan = NULL;
     weir_message message = {
         .spec = &spec, .data = samples, .frames = push->frames, .first_index = WEIR_INDEX_NEXT};
-    options.tile_frames = 288; /* not by the L2 of this machine */
+    options.tile_frames = 288; /* independent of this machine's L2 */
     weir_err err = weir_chain_create(&options, &chain);
     err = err != WEIR_OK ? err : build(chain, push->whole);
     err = err != WEIR_OK ? err : weir_chain_plan(chain, &spec, &plan);

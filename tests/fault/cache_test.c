@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The n-th call of the heap fails, for every n, until a case passes untouched (M3). After each try what is
- * held equals the start, and the heap agrees.
+ * The n-th heap call fails, for every n, until a case passes without a failure (M3). After each
+ * attempt the allocated bytes equal those at the start, and the heap agrees.
  */
 #include "cache/arena.h"
 #include "witness.h"
 
-/* A case gives back all it took, whether it failed or not. */
+/* A case frees all that it allocated, whether it failed or not. */
 typedef weir_err (*fault_case)(weir_cache *cache);
 
 static weir_err one_buffer(weir_cache *cache)
@@ -20,7 +20,7 @@ static weir_err one_buffer(weir_cache *cache)
     return err;
 }
 
-/* As many as need further slabs of records. */
+/* Enough to need further slabs of records. */
 static weir_err many_buffers(weir_cache *cache)
 {
     weir_buffer *buffers[120] = {NULL};
@@ -66,7 +66,7 @@ static const struct {
              {"an_arena", an_arena},
              {"over_idle", over_idle}};
 
-/* Two failures in a row are needed where one is retried: both are tried. */
+/* Where a call is retried two failures in a row are needed: both are tested. */
 static void calls_fail(const char *policy)
 {
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
@@ -92,7 +92,7 @@ static void calls_fail(const char *policy)
             }
             printf("%s: %s, %llu in a row: %llu tries, %llu failed\n", policy, cases[c].name,
                    (unsigned long long)repeat, (unsigned long long)n, (unsigned long long)failed);
-            /* One failure is made good by the retry, two in a row are not. */
+            /* After one failure the retry succeeds, after two in a row it does not. */
             assert_true(repeat == 1 ? failed == 0 : failed > 0);
             witness_end(&w);
         }
@@ -107,7 +107,7 @@ static void every_call_fails_once(void **state)
     }
 }
 
-/* M2: a refusal by the heap drops idle and tries once more. */
+/* M2: a refusal by the heap frees the cached buffers and tries once more. */
 static void idle_is_dropped_for_the_heap(void **state)
 {
     (void)state;
@@ -129,7 +129,8 @@ static void idle_is_dropped_for_the_heap(void **state)
     witness_end(&w);
 }
 
-/* A slab of records that was made for a buffer which then could not be had goes back in the same call. */
+/* A slab of records that was allocated for a buffer which then could not be allocated is freed
+ * in the same call. */
 static void no_records_are_left_behind(void **state)
 {
     (void)state;
@@ -138,7 +139,7 @@ static void no_records_are_left_behind(void **state)
     size_t count = 0;
     uint64_t calls = 0, held = 0;
     for (; count < 200;
-         count++) { /* up to a take that needs two calls: no record is free before it */
+         count++) { /* up to an allocation that needs two calls: no record is free before it */
         held = stats_of(w.cache).held_bytes;
         calls = weir_heap_counting_counts(w.heap).calls;
         live[count] = take(w.cache, 5000);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * kill -9 at every single write of a run (issue: what was flushed is readable), for every format that is
- * written: a child writes rows and segments and dies instead of its n-th write; what its last flush had made
- * readable is then there, value by value and gap by gap, for n from 1 until the run gets through. Of HDF5
- * libhdf5's own driver is the second reader. Writes are counted by functions of libc's names, defined here.
+ * kill -9 at every single write of a run (flushed rows are readable), for every output format: a
+ * child writes rows and segments and dies instead of its n-th write; everything flushed before is
+ * then readable, value by value and gap by gap, for n from 1 until the run completes. HDF5 files
+ * are also read with libhdf5's own driver. Writes are counted by functions with libc's names,
+ * defined here.
  */
 #include "have_hdf5.h"
 #include "recordings.h"
@@ -41,7 +42,7 @@ ssize_t pwrite64(int fd, const void *from, size_t bytes, off_t at)
     return pwrite(fd, from, bytes, at);
 }
 
-/* What the child has flushed, as the parent sees it. */
+/* What the child has flushed, as recorded by the parent. */
 typedef struct flushed {
     volatile uint64_t rows, segments;
 } flushed;
@@ -170,7 +171,7 @@ static void killed_at_every_write(const char *format, const char *name)
         assert_int_equal(waitpid(pid, &status, 0), pid);
         through = WIFEXITED(status);
         assert_true(through ? WEXITSTATUS(status) == 0 : WTERMSIG(status) == SIGKILL);
-        assert_true(done->rows >= last); /* one write later it has come as far at least */
+        assert_true(done->rows >= last); /* with one write more it has flushed at least as much */
         last = done->rows;
         if (done->rows > 0) {
             look(through ? path : part, format, done->rows);
@@ -225,7 +226,7 @@ static void hdf5(void **state)
 
 int main(void)
 {
-    /* In memory where there is such a folder: a disk is waited for at every end of a run. */
+    /* In memory if there is such a folder: each end of a run would wait for a disk. */
     if (access("/dev/shm", W_OK) == 0) {
         setenv("TMPDIR", "/dev/shm", 0);
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening, reading and writing while any n-th heap call fails (M3): an error each time, the heap's count
- * back to 0, no descriptor left open, no file left behind, until the case passes untouched.
+ * Opening, reading and writing while the n-th heap call fails (M3): an error each time, the heap's
+ * count back to 0, no descriptor open, no file left, until the case passes without a failure.
  */
+#include "caches.h"
 #include "recordings.h"
 
 #include <sys/stat.h>
@@ -27,8 +28,7 @@ static void begin(world *w)
 
 static void end(world *w)
 {
-    weir_cache_stats stats = {.stats_size = sizeof stats};
-    weir_cache_stats_read(w->cache, &stats);
+    weir_cache_stats stats = stats_of(w->cache);
     assert_int_equal(stats.live_bytes, 0);
     assert_ok(weir_cache_check(w->cache));
     weir_cache_destroy(w->cache);
@@ -38,14 +38,14 @@ static void end(world *w)
     weir_heap_destroy(w->heap);
 }
 
-/* Opens and reads a bit with the n-th heap call failing; whether it went through. */
+/* Opens and reads some rows with the n-th heap call failing; whether it succeeded. */
 static bool try_source(const char *path, weir_recording_options options, uint64_t nth)
 {
     world w;
     begin(&w);
     options.cache = w.cache;
     weir_source *source = NULL;
-    /* The cache asks a heap that failed once more: the failure must last for that. */
+    /* The cache calls a heap that failed once more: the failure must last for that. */
     weir_heap_counting_fail(w.heap, nth, 2);
     weir_err err = weir_recording_open(path, &options, &source);
     assert_true(err == WEIR_OK || err == WEIR_E_NOMEM);
@@ -95,7 +95,7 @@ static void sources(void **state)
     }
 }
 
-/* Refusals of every stage leave nothing either. */
+/* Refusals at every step leave nothing either. */
 static void refused_sources(void **state)
 {
     (void)state;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * A run with checkpoints that is killed before any of its writes, renames, truncations and removals, or cut off
- * from power there, goes on, and the finished outputs are those of a run that nobody stopped (S10): byte by
- * byte, of HDF5 value by value. Two outputs, gaps, look-ahead, a join, a live setting; resumed with other tiles and
- * threads. Calls are counted by functions of libc's names, defined here. At a power cut of what was written since
- * the file's last fsync a random part is lost. The clock is ours too: each look at it is a second later, so that
- * there is a checkpoint after each tile.
+ * A run with checkpoints that is killed before any of its writes, renames, truncations and
+ * removals, or loses power there, is resumed, and the finished outputs equal those of an
+ * uninterrupted run (S10): byte by byte, for HDF5 value by value. Two outputs, gaps, look-ahead, a
+ * join, a live setting; resumed with other tiles and threads. Calls are counted by functions with
+ * libc's names, defined here. At a power cut a random part of what was written since the file's
+ * last fsync is lost. The clock is replaced too: each call is a second later, so that there is a
+ * checkpoint after each tile.
  */
 #include "have_hdf5.h"
 #include "recordings.h"
@@ -28,12 +29,12 @@ static long calls_made;
 static bool power_cut;
 static uint64_t cut_seed;
 
-/* Something that was done to a file and is not yet on the disk. */
+/* A change of a file that is not on the disk yet. */
 typedef struct unsynced {
     dev_t device;
     ino_t inode;
     int fd;
-    off_t at, size_before; /* at: of a truncation the new size */
+    off_t at, size_before; /* at: for a truncation the new size */
     size_t bytes;          /* 0 = a truncation */
     unsigned char *before, *after;
     size_t before_bytes;
@@ -78,7 +79,7 @@ static void one_call(void)
     calls_made++;
 }
 
-/* Remembers what is about to be done at [at, at + bytes), or a truncation. */
+/* Remembers a write at [at, at + bytes), or a truncation, before it is made. */
 static void note(int fd, const void *after, size_t bytes, off_t at)
 {
     struct stat status;
@@ -198,7 +199,7 @@ typedef struct control {
     bool known, changed;
 } control;
 
-/* Ends a message where the setting changes, whatever the tiles. */
+/* Ends a message where the setting changes, with any tiles. */
 static weir_err next_message(void *user, uint64_t *ret_frames)
 {
     const control *c = user;
@@ -304,7 +305,7 @@ static weir_err run(const job *j, bool resume, weir_run_report *ret_report)
     return err;
 }
 
-/* In a process of its own: 0, -1 where it was killed; any other end fails. */
+/* In a process of its own: 0, -1 if it was killed; any other end fails. */
 static int attempt(const job *j, bool resume, long calls, bool cut, uint64_t seed, long *ret_calls)
 {
     static long *shared;
@@ -425,7 +426,7 @@ static void take(const job *j, bytes all[FILES])
     }
 }
 
-/* Compares, and clears the folder. */
+/* Compares, and empties the folder. */
 static void check(const job *j, const bytes whole[FILES], const char *when, long at)
 {
     for (int i = 0; i < FILES; i++) {
@@ -469,7 +470,8 @@ static void whole_run(job j, bytes whole[FILES])
     check(&j, whole, "whole", 0);
 }
 
-/* Killed before call number n and resumed, for every n (or every stride-th), until the run gets through. */
+/* Killed before call number n and resumed, for every n (or every stride-th), until the run
+ * completes. */
 static void at_every_call(const char *extension, bool cut, long stride)
 {
     job j = job_of(extension, true);
@@ -488,7 +490,7 @@ static void at_every_call(const char *extension, bool cut, long stride)
         struct stat there;
         snprintf(name, sizeof name, "slow.%s", extension);
         if (stat(own_path("job.ckpt"), &there) != 0 && stat(own_path(name), &there) == 0) {
-            check(&j, whole, "killed after its end: call", n); /* but the process's own */
+            check(&j, whole, "killed after its end: call", n); /* only those of this process */
             continue;
         }
         j.tile = n % 3 == 0 ? 64 : n % 3 == 1 ? 17 : 200;
@@ -503,7 +505,7 @@ static void at_every_call(const char *extension, bool cut, long stride)
     }
 }
 
-/* Killed again and again, and resumed each time. */
+/* Killed repeatedly, and resumed each time. */
 static void again_and_again(const char *extension, bool cut, long calls)
 {
     job j = job_of(extension, true);
@@ -580,7 +582,8 @@ static void hdf5(void **state)
     all_of("h5");
 }
 
-/* Ctrl-C: what is kept says how far it goes, and the run goes on from there, not from the last second. */
+/* Ctrl-C: the kept output states how far it goes, and the run continues from there, not from the
+ * last second. */
 static void interrupted(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Any bytes as a chain file: parsed, planned for a small stream, and where the plan is small pushed once.
- * Looks for crashes, leaks and allocations that follow unchecked input; a memory limit stands in the flags,
- * so a chain that asks for more must be refused.
+ * Any bytes as a chain file: parsed, planned for a small stream, and if the plan is small pushed
+ * once. Finds crashes, leaks and allocations with unchecked sizes; a memory limit is set as a flag,
+ * so a chain that needs more must be refused.
  */
 #include <weir/weir.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * reading.h: bytes as a recording of one format, opened with options that the first bytes choose and read
- * to its end through small tiles. A cache with a limit pays: no header can make a reader ask for more.
+ * reading.h: bytes as a recording of one format, opened with options chosen by the first bytes and
+ * read to its end through small tiles. Memory comes from a cache with a limit, so no header can
+ * make a reader allocate more.
  */
 #ifndef WEIR_FUZZ_READING_H
 #define WEIR_FUZZ_READING_H
@@ -21,13 +22,13 @@ static void reading_all(weir_source *source, size_t tile)
     const weir_source_info *info = source->ops->info(source);
     uint64_t frame = weir_spec_frame_bytes(&info->spec), own = 0;
     if (frame == 0 || weir_spec_check(&info->spec) != WEIR_OK) {
-        abort(); /* a reader that opens has a sound spec */
+        abort(); /* a reader that opens has a valid spec */
     }
     if (frame > MOST_BYTES / tile || source->ops->plan(source, tile, &own) != WEIR_OK ||
         own > 8u * MOST_BYTES) {
         return;
     }
-    /* Exactly the planned bytes, so that the sanitizer sees what is beyond (M6). */
+    /* Exactly the planned bytes, so that the sanitizer detects accesses beyond them (M6). */
     void *rows = malloc((size_t)frame * tile), *memory = NULL;
     if (rows && posix_memalign(&memory, 64, own ? (size_t)own : 1) == 0 &&
         source->ops->start(source, tile, memory) == WEIR_OK) {
@@ -45,7 +46,7 @@ static void reading_all(weir_source *source, size_t tile)
     free(memory);
 }
 
-/* Opens a file as the choices say and reads it. */
+/* Opens a file with the chosen options and reads it. */
 static void
 reading_path(const char *path, const char *format, double rate_hz, const uint8_t *choose)
 {
@@ -76,7 +77,7 @@ reading_path(const char *path, const char *format, double rate_hz, const uint8_t
     weir_cache_destroy(cache);
 }
 
-/* The same for bytes, which go into a file in memory or a pipe. */
+/* The same for bytes, which are written to a file in memory or a pipe. */
 static inline void
 reading_bytes(const char *format, double rate_hz, const uint8_t *data, size_t size)
 {

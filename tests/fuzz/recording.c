@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Any bytes as a recording: the first chooses the format, the rest is the file, which is opened and read to
- * its end. Everything is paid for by a cache with a limit, so a header cannot make a reader ask for more.
+ * Any bytes as a recording: the first chooses the format, the rest is the file, which is opened and
+ * read to its end. All memory comes from a cache with a limit, so a header cannot make a reader
+ * allocate more.
  */
 #include <weir/weir.h>
 
@@ -64,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         weir_source *source = NULL;
         weir_err err = weir_recording_open(path, &options, &source);
-        if (err != WEIR_OK) { /* options that this format does not take */
+        if (err != WEIR_OK) { /* options that this format does not accept */
             options.rate_hz = 0;
             err = weir_recording_open(path, &options, &source);
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Any bytes as the side file of a sound npy file: four bytes of options, the first of which also chooses
- * among files of 2 and 3 dimensions, then the side file.
+ * Any bytes as the side file of a valid npy file: four bytes of options, the first of which also
+ * chooses among files of 2 and 3 dimensions, then the side file.
  */
 #include "reading.h"
 
@@ -11,7 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char folder[256];
 
-/* Beside nothing else, in memory where there is such a folder: a file on a disk costs more than the rest. */
+/* In a folder of its own, in memory if there is such a folder: a file on a disk would take most
+ * of the time. */
 static void make_folder(void)
 {
     const char *stated = getenv("TMPDIR");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random traffic from printed seeds under limits that move, weir_cache_check after each step; then the same
- * from several threads, with a watcher that looks at all instants. WEIR_TEST_SEED repeats a run.
+ * Random traffic from printed seeds under changing limits, with weir_cache_check after each step;
+ * then the same from several threads, with a watcher that checks at every instant. WEIR_TEST_SEED
+ * repeats a run.
  */
 #include <pthread.h>
 
@@ -10,8 +11,8 @@
 
 #define BUFFERS 64
 
-/* Limits at the start, and what bytes asked and memory_limit are multiplied by. With the larger ones `pages` has
- * granules of two sizes. */
+/* Limits at the start, and factors for requested bytes and memory_limit. With the larger ones
+ * `pages` has granules of two sizes. */
 typedef struct bounds {
     uint64_t cache_limit, memory_limit;
     size_t scale;
@@ -21,7 +22,7 @@ typedef struct bounds {
 static const bounds small_bounds = {200000, 600000, 1, 2500};
 static const bounds large_bounds = {1000000, 40u << 20, 60, 1200};
 
-static bool keeps_idle(const char *policy) /* M1; mlx keeps its own words */
+static bool keeps_idle(const char *policy) /* M1; mlx has rules of its own */
 {
     return strncmp(policy, "mlx", 3) != 0;
 }
@@ -57,8 +58,8 @@ static void limits_move(witness *w, const bounds *b, uint64_t *seed)
     assert_true(fits || after.idle_bytes == 0);
 }
 
-/* One take, judged by the rule itself: refused exactly where live, book-keeping, charges and what is asked
- * are above the limit (M2). */
+/* One allocation, checked against the rule itself: refused exactly if live, metadata, charges
+ * and the request together exceed the limit (M2). */
 static void take_by_the_rule(
     witness *w, const char *policy, const bounds *b, uint64_t *seed, weir_buffer **buffer)
 {
@@ -79,7 +80,7 @@ static void take_by_the_rule(
     bool whole = before.pinned_bytes == 0 && strcmp(policy, "fit") == 0;
     good = whole ? good + (before.idle_buffers > 0 ? 0 : 4096) : cost;
     assert_true(stays + good > before.memory_limit_bytes);
-    after.refusals--; /* nothing but their count has changed */
+    after.refusals--; /* only their number has changed */
     assert_memory_equal(&after, &before, sizeof after);
 }
 
@@ -123,7 +124,8 @@ static void traffic_under_moving_limits(void **state)
     }
 }
 
-/* Seeds by which idle granules were dropped for a request that was refused then: those it was cut from. */
+/* Seeds for which cached granules were freed for a request that was refused then: those from
+ * which it was carved. */
 static void what_is_dropped_is_not_what_serves(void **state)
 {
     (void)state;
@@ -212,7 +214,8 @@ static void run_threads(const char *policy, uint64_t memory_limit, bool faulty)
                                 1 + testing_random(&seed) % 3);
         (void)stats_of(w.cache);
     }
-    uint64_t taken = 0; /* of all: one that sleeps with buffers in hand may keep another from any */
+    /* of all: one that sleeps with buffers in use may prevent others from getting any */
+    uint64_t taken = 0;
     for (size_t i = 0; i < 3; i++) {
         pthread_join(threads[i], NULL);
         assert_false(workers[i].wrong);
@@ -229,7 +232,7 @@ static void run_threads(const char *policy, uint64_t memory_limit, bool faulty)
     weir_cache_stats s = stats_of(w.cache);
     assert_true(s.live_buffers == 1);
     assert_true(weir_heap_counting_counts(w.heap).bytes_peak <=
-                memory_limit); /* M2, by the witness */
+                memory_limit); /* M2, by the heap's own count */
     if (memory_limit < 1000000) {
         assert_true(s.refusals >= workers[0].refused + workers[1].refused + workers[2].refused);
         assert_true(s.refusals > 0);
@@ -262,7 +265,7 @@ static void *give_all(void *user)
     return NULL;
 }
 
-/* A cache that is destroyed while two threads give back its last buffers: one of the three ends it. */
+/* A cache that is destroyed while two threads free its last buffers: one of the three frees it. */
 static void destroyed_while_buffers_come_back(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Many buffers: small ones with up to 100,000 live, their number kept to and a pair no walk over all of them; and
- * the steady size beside many idle ones.
+ * Many buffers: small ones with up to 100,000 in use, the limit on their number, and the cost of a
+ * pair not growing with it; and the steady size with many cached buffers.
  */
 #include <time.h>
 
@@ -23,15 +23,16 @@ static weir_buffer *take_only(weir_cache *cache, size_t bytes)
     return buffer;
 }
 
-/* As many as may be: the host's heap bears so many mappings, which whole buffers may need each. */
+/* As many as possible: the host's heap can have that many mappings, and whole buffers may need
+ * one each. */
 static size_t most_live(weir_heap *heap, const char *policy)
 {
     size_t bears = heap->ops->max_buffers(heap);
     return strcmp(policy, "pages") == 0 || bears > 100000 ? 100000 : bears;
 }
 
-/* Frees and takes small ones with `count` live; the least nanoseconds of a pair over several parts, since other
- * processes may be running. */
+/* Frees and allocates small buffers with `count` in use; the least nanoseconds of a pair over
+ * several parts, since other processes may be running. */
 static double turnover(const char *policy, size_t count)
 {
     enum { PARTS = 8, PART = 50000 };
@@ -82,8 +83,8 @@ static double turnover(const char *policy, size_t count)
     return least;
 }
 
-/* A walk over all would take as many times as long as there are more of them; misses of the processor's caches make
- * it up to 12 times as long with 100 times as many. */
+/* Searching all would take proportionally longer with more of them; misses of the processor's
+ * caches make it up to 12 times as long with 100 times as many. */
 static void many_small_ones(void **state)
 {
     (void)state;

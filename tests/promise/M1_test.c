@@ -23,7 +23,7 @@ static void idle_stays_below(const char *policy, uint64_t limit)
     if (limit == 0 && strcmp(policy, "fit") == 0) {
         assert_true(stats_of(w.cache).hits == 0);
     } else {
-        assert_true(stats_of(w.cache).hits > (limit > 50000 ? 100 : 0)); /* a cache all the same */
+        assert_true(stats_of(w.cache).hits > (limit > 50000 ? 100 : 0)); /* a cache nevertheless */
     }
     for (size_t i = 0; i < 40; i++) {
         weir_buffer_unref(live[i]);
@@ -61,7 +61,8 @@ static void exactly_the_limit(void **state)
     witness_end(&w);
 }
 
-/* DESIGN 1: a stall makes one long message; each new length would mint new buffers. The hot size is kept. */
+/* DESIGN 1: a stall makes one long message; each new length would create new buffers. The steady
+ * size is kept. */
 static void hot_size_stays(const char *policy, double hit_rate)
 {
     const size_t hot = 300 * 256 * 4;
@@ -97,7 +98,7 @@ static void a_stall_does_not_push_out_the_hot_size(void **state)
     hot_size_stays("pages", 0.99);
 }
 
-/* The bound must not need hits. */
+/* The bound must not depend on hits. */
 static void sizes_that_grow_and_never_come_again(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * M2: held <= memory_limit at every instant; a refusal changes nothing but its count; idle is never the
- * cause of one.
+ * M2: held <= memory_limit at every instant; a refusal changes nothing but its count; cached memory
+ * is never its cause.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -20,7 +20,7 @@ static bool same_but_refusals(weir_cache_stats a, weir_cache_stats b)
     return memcmp(&a, &b, sizeof a) == 0;
 }
 
-/* Room for one buffer beside the cache's own block. */
+/* Space for one buffer in addition to the cache's own block. */
 static uint64_t room_of(weir_cache *cache)
 {
     return LIMIT - stats_of(cache).book_bytes;
@@ -35,20 +35,20 @@ static void exactly_the_limit_and_one_byte_more(void **state)
     weir_buffer *idle = take(w.cache, 50000);
     weir_buffer_unref(idle);
     weir_cache_stats before = stats_of(w.cache);
-    for (int again = 0; again < 3; again++) { /* refused, and refused again alike */
+    for (int again = 0; again < 3; again++) { /* refused, and refused again in the same way */
         assert_int_equal(weir_cache_take(w.cache, room + 1, &buffer), WEIR_E_LIMIT);
         char wanted[128];
         snprintf(wanted, sizeof wanted,
                  "cache: %llu bytes asked, %llu held (0 live, 53248 idle), limit 1048576",
                  (unsigned long long)room + 4096, (unsigned long long)before.held_bytes);
-        assert_string_equal(weir_err_detail(), wanted); /* asked, held, limit */
+        assert_string_equal(weir_err_detail(), wanted); /* requested, held, limit */
         weir_cache_stats after = stats_of(w.cache);
         assert_true(after.refusals == before.refusals + 1);
-        assert_true(same_but_refusals(before, after)); /* idle too: nothing was dropped for it */
+        assert_true(same_but_refusals(before, after)); /* idle too: nothing was freed for it */
         before = after;
     }
     assert_null(buffer);
-    buffer = take(w.cache, room); /* exactly: all idle goes */
+    buffer = take(w.cache, room); /* exactly: all cached buffers are freed */
     weir_cache_stats s = stats_of(w.cache);
     assert_true(s.held_bytes == LIMIT && s.held_peak_bytes == LIMIT && s.idle_bytes == 0);
     witness_agrees(&w);
@@ -58,7 +58,7 @@ static void exactly_the_limit_and_one_byte_more(void **state)
     witness_end(&w);
 }
 
-/* The largest request that the limit has room for, found by being refused. */
+/* The largest request for which the limit has space, found by refusals. */
 static size_t largest_of(weir_cache *cache)
 {
     size_t fits = 1, refused = LIMIT + 1;
@@ -74,8 +74,8 @@ static size_t largest_of(weir_cache *cache)
     return fits;
 }
 
-/* The same for every policy, whatever it makes of a request: what just fits takes the place of all that is idle,
- * one byte more is refused, and again, and drops nothing. */
+/* For every policy, whatever it does with a request: one that just fits replaces all cached
+ * buffers, one byte more is refused, repeatedly, and frees nothing. */
 static void the_largest_and_one_byte_more(const char *policy)
 {
     witness w = witness_make(policy, WEIR_NO_LIMIT, LIMIT);
@@ -127,10 +127,10 @@ static void more_than_everything(const char *policy)
         assert_int_equal(weir_cache_take(w.cache, sizes[i], &buffer), WEIR_E_LIMIT);
     }
     assert_true(stats_of(w.cache).refusals == 5);
-    assert_true(weir_heap_counting_counts(w.heap).calls == calls); /* nobody was asked */
+    assert_true(weir_heap_counting_counts(w.heap).calls == calls); /* the heap was not called */
     witness_agrees(&w);
     witness_end(&w);
-    w = witness_make(policy, WEIR_NO_LIMIT, WEIR_NO_LIMIT); /* without a limit the heap says no */
+    w = witness_make(policy, WEIR_NO_LIMIT, WEIR_NO_LIMIT); /* without a limit the heap refuses */
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(weir_cache_take(w.cache, sizes[i], &buffer), WEIR_E_NOMEM);
     }
@@ -147,8 +147,8 @@ static void larger_than_everything(void **state)
     }
 }
 
-/* Many small idle buffers, whose records fill slabs, then one that takes all the room there is, in what the policy
- * counts by: neither they nor their records may be in its way. */
+/* Many small cached buffers, whose records fill slabs, then one that needs all the space there
+ * is, in the policy's units: neither they nor their records may prevent it. */
 static void never_the_cause(const char *policy, size_t unit, int rounds)
 {
     uint64_t seed = testing_seed(policy);
@@ -174,7 +174,7 @@ static void never_the_cause(const char *policy, size_t unit, int rounds)
         weir_cache_stats s = stats_of(w.cache);
         uint64_t room = (LIMIT - (s.held_bytes - s.idle_bytes)) / unit * unit;
         if (room > 0) {
-            weir_buffer *large = take(w.cache, room); /* by what is live, it fits */
+            weir_buffer *large = take(w.cache, room); /* considering what is live, it fits */
             witness_agrees(&w);
             weir_buffer_unref(large);
         }
@@ -245,7 +245,7 @@ static void *clear(void *cache)
     return NULL;
 }
 
-/* Once the take waits for what leaves: before, it would find it gone. */
+/* Once the allocation waits for memory being freed: before, it would find it gone. */
 static void *open_gate(void *user)
 {
     weir_cache *cache = user;
@@ -272,13 +272,13 @@ static void what_leaves_is_waited_for(void **state)
     weir_buffer_unref(take(cache, 800000));
     __atomic_store_n(&g.closed, true, __ATOMIC_RELEASE);
     assert_int_equal(pthread_create(&clearing, NULL, clear, cache), 0);
-    sem_wait(&at_gate); /* the bytes are under way in the other thread now */
+    sem_wait(&at_gate); /* the bytes are being freed in the other thread now */
     __atomic_store_n(&g.closed, false, __ATOMIC_RELEASE);
     weir_cache_stats s = stats_of(cache);
     assert_true(s.idle_bytes == 0 && s.transit_bytes == 802816); /* still held */
     weir_buffer *buffer = NULL;
     assert_int_equal(weir_cache_take(cache, LIMIT, &buffer),
-                     WEIR_E_LIMIT); /* would not fit without */
+                     WEIR_E_LIMIT); /* would not fit otherwise */
     assert_int_equal(pthread_create(&opening, NULL, open_gate, cache), 0);
     buffer = take(cache, 900000);
     pthread_join(clearing, NULL);
@@ -292,7 +292,8 @@ static void what_leaves_is_waited_for(void **state)
     weir_heap_destroy(g.under);
 }
 
-/* A chain keeps to its limit from its first allocation on: building it is refused, at whatever step that is. */
+/* A chain respects its limit from its first allocation on: building it is refused, at whatever
+ * step that is. */
 static void a_chain_that_is_built(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * M3: the heap's own count equals held less what was only declared, whenever no call is in flight, also
- * with faults; a destroyed cache returns idle at once and all of it with its last buffer. Faults call by
- * call are in tests/fault, threads in tests/limit.
+ * M3: the heap's own count equals held minus what was only declared, whenever no call is in
+ * progress, also with failures; a destroyed cache frees cached buffers at once and everything with
+ * its last buffer. Failing heap calls are tested in tests/fault, threads in tests/limit.
  */
 #include "witness.h"
 

@@ -39,11 +39,12 @@ static void number_is_limited(const char *policy)
         b[i] = take(cache, 5000 + i * 20000);
     }
     assert_fails(weir_cache_take(cache, 100, &more), WEIR_E_LIMIT,
-                 strcmp(policy, "mlx:cuda") == 0 /* rounds to 128 first */
+                 strcmp(policy, "mlx:cuda") == 0 /* rounds up to 128 first */
                      ? "256 bytes asked, 10 buffers held, limit 10 buffers"
                      : "192 bytes asked, 10 buffers held, limit 10 buffers");
     assert_true(stats_of(cache).refusals == 1);
-    weir_buffer_unref(b[3]); /* idle counts, and goes for one that it does not serve */
+    /* cached buffers count, and are freed for a request that they cannot serve */
+    weir_buffer_unref(b[3]);
     assert_true(stats_of(cache).idle_buffers == 1);
     b[3] = take(cache, 100);
     weir_cache_stats s = stats_of(cache);
@@ -62,7 +63,7 @@ static void the_number_is_limited(void **state)
 {
     (void)state;
     for (size_t k = 0; k < ALL_POLICIES; k++) {
-        if (strcmp(keeping_policies[k], "pages") != 0) { /* which cuts: see below */
+        if (strcmp(keeping_policies[k], "pages") != 0) { /* which carves buffers: see below */
             number_is_limited(keeping_policies[k]);
         }
     }
@@ -77,7 +78,7 @@ static void peaks(void **state)
     weir_buffer_unref(a);
     weir_buffer *c = take(w.cache, 20480);
     weir_cache_stats s = stats_of(w.cache);
-    assert_true(s.live_peak_bytes == 40960 + 81920); /* live peak and held peak are two things */
+    assert_true(s.live_peak_bytes == 40960 + 81920); /* live peak and held peak differ */
     assert_true(s.held_peak_bytes == book + 40960 + 81920 + 20480);
     assert_true(weir_heap_counting_counts(w.heap).bytes_peak == s.held_peak_bytes);
     weir_buffer_unref(b);
@@ -88,14 +89,15 @@ static void peaks(void **state)
     witness_end(&w);
 }
 
-/* In a size that each policy charges as it is: live peak and held peak by name, and the heap has seen the same. */
+/* For a size that each policy charges as it is: live peak and held peak by name, and the heap
+ * has counted the same. */
 static void peaks_of(const char *policy)
 {
     enum { SIZE = 2 << 20 };
     witness w = witness_make(policy, WEIR_NO_LIMIT, WEIR_NO_LIMIT);
     weir_buffer *a = take(w.cache, SIZE), *b = take(w.cache, 2 * SIZE);
     weir_buffer_unref(b);
-    weir_buffer *c = take(w.cache, SIZE); /* pages cuts it out of b's; others keep b idle */
+    weir_buffer *c = take(w.cache, SIZE); /* pages carves it from b's; others keep b cached */
     weir_cache_stats s = stats_of(w.cache);
     assert_true(s.live_bytes == 2 * SIZE && s.live_peak_bytes == 3 * SIZE);
     uint64_t most = s.hits == 1 ? 3 * SIZE : 4 * SIZE;
@@ -119,7 +121,7 @@ static void peaks_of_all(void **state)
     }
 }
 
-/* Cut out of idle bytes, or not: each is one more. */
+/* Carved from cached memory or not: each is one more. */
 static void the_number_is_limited_where_buffers_are_cut(void **state)
 {
     (void)state;

@@ -21,7 +21,7 @@ static void a_lower_cache_limit_acts_at_once(void **state)
     assert_true(s.idle_bytes == 3 * 8192 && s.evictions == 5 &&
                 s.cache_limit_bytes == 3 * 8192 + 100);
     assert_true(weir_heap_counting_counts(w.heap).bytes ==
-                before - 5 * 8192); /* gone, not only counted */
+                before - 5 * 8192); /* freed, not only counted */
     witness_agrees(&w);
     weir_cache_limit_idle(w.cache, WEIR_NO_LIMIT);
     assert_true(stats_of(w.cache).idle_bytes == 3 * 8192);
@@ -43,17 +43,18 @@ static void a_lower_memory_limit(void **state)
     for (size_t i = 0; i < 4; i++) {
         weir_buffer_unref(idle[i]);
     }
-    assert_ok(weir_cache_limit_held(w.cache, book + 81920 + 2 * 8192)); /* drops what is needed */
+    /* frees as much as needed */
+    assert_ok(weir_cache_limit_held(w.cache, book + 81920 + 2 * 8192));
     weir_cache_stats s = stats_of(w.cache);
     assert_true(s.idle_bytes == 2 * 8192 && s.evictions == 2);
     assert_true(s.memory_limit_bytes == s.held_bytes);
     witness_agrees(&w);
-    /* Below live: idle is dropped, live is named, the old limit stays. */
+    /* Below live: cached buffers are freed, the error names live, the old limit stays. */
     uint64_t old = s.memory_limit_bytes;
     assert_fails(weir_cache_limit_held(w.cache, book + 81919), WEIR_E_LIMIT, "(81920 live)");
     s = stats_of(w.cache);
     assert_true(s.idle_bytes == 0 && s.live_bytes == 81920 && s.memory_limit_bytes == old);
-    assert_true(s.refusals == 0); /* no take was refused */
+    assert_true(s.refusals == 0); /* no allocation was refused */
     witness_agrees(&w);
     assert_ok(weir_cache_limit_held(w.cache, book + 81920)); /* exactly what is held */
     assert_ok(weir_cache_limit_held(w.cache, WEIR_NO_LIMIT));
@@ -62,7 +63,7 @@ static void a_lower_memory_limit(void **state)
     witness_end(&w);
 }
 
-/* The same for every policy, in a size that each charges as it is. */
+/* For every policy, in a size that each charges as it is. */
 #define SIZE ((size_t)2 << 20)
 
 static void limits_of(const char *policy, bool keeps_idle)

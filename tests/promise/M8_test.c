@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * M8: the process's one default cache, its limit asked for once, and limits that reach children. Each case
- * runs in a child of its own, since there is one such cache a process.
+ * M8: the process's default cache, its limit read once, and limits that child processes inherit.
+ * Each case runs in a child of its own, since there is one such cache per process.
  */
 #include "children.h"
 #include "witness.h"
 
 static const char *self;
-static char lines[4][256];
-static int line_count;
-
-static void keep_line(void *user, const char *line)
-{
-    (void)user;
-    snprintf(lines[line_count++ % 4], sizeof lines[0], "%s", line);
-}
-
 static int has_limits(uint64_t cache_limit, uint64_t memory_limit)
 {
     weir_cache *cache = NULL, *again = NULL;
@@ -54,16 +45,17 @@ static int case_bad_environment(void)
     setenv("WEIR_MEMORY_LIMIT", "10 ms", 1);
     WANT(weir_cache_default_limit(5) == WEIR_E_USAGE);
     unsetenv("WEIR_MEMORY_LIMIT");
-    return has_limits(UINT64_C(512) << 20, WEIR_NO_LIMIT); /* it can be made after all */
+    return has_limits(UINT64_C(512) << 20, WEIR_NO_LIMIT); /* it can be created after all */
 }
 
 static int case_asked_once(void)
 {
     weir_log_set(keep_line, NULL);
-    setenv("WEIR_CACHE_LIMIT", "64 MiB", 1); /* a call goes before the environment */
+    setenv("WEIR_CACHE_LIMIT", "64 MiB", 1); /* a call takes precedence over the environment */
     WANT(weir_cache_default_limit(1000000) == WEIR_OK && line_count == 0);
     WANT(weir_cache_default_limit(1000000) == WEIR_OK && line_count == 0); /* the same: silent */
-    WANT(weir_cache_default_limit(2000000) == WEIR_OK && line_count == 1); /* another: once */
+    /* another: one message */
+    WANT(weir_cache_default_limit(2000000) == WEIR_OK && line_count == 1);
     WANT(strstr(lines[0], "1000000") != NULL && strstr(lines[0], "2000000") != NULL);
     WANT(weir_cache_default_limit(2000000) == WEIR_OK && line_count == 1);
     WANT(weir_cache_default_limit(WEIR_NO_LIMIT) == WEIR_OK && line_count == 1);
@@ -103,7 +95,7 @@ static void limits_reach_children(void **state)
     assert_int_equal(child_status(child), 0);
     child = child_spawn(self, "exported"); /* by spawn and exec */
     assert_int_equal(child_status(child), 0);
-    unsetenv("WEIR_CACHE_LIMIT"); /* and the child does tell: without it the preset stands */
+    unsetenv("WEIR_CACHE_LIMIT"); /* and the child does detect it: without it the default applies */
     child = child_spawn(self, "exported");
     int status = child_status(child);
     assert_true(status > 0 && status != 999);

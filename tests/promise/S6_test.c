@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * S6_test.c: the processor's mode for subnormal numbers is weir's own while units run and the caller's in
- * every callback and on return: with one block a push or many, after an error of the sink, whatever the
- * caller's mode is. That states do not rest in subnormal numbers is tests/conform's.
+ * S6_test.c: the processor's mode for subnormal numbers is weir's own while units run and the
+ * caller's in every callback and on return: with one block per push or many, after an error of the
+ * sink, with any mode of the caller. tests/conform tests that states do not stay in subnormal
+ * numbers.
  */
 #include <fenv.h>
 #include <math.h>
@@ -15,7 +16,7 @@
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #define FTZ_AND_DAZ 0x8040u
-#define FLAGS       0x3fu /* what was met so far is no mode */
+#define FLAGS       0x3fu /* no mode was observed yet */
 
 typedef struct seen {
     unsigned mode;
@@ -56,7 +57,7 @@ static void check(unsigned mode, size_t frames, size_t fails_at, size_t blocks)
     weir_message message = {
         .spec = &spec, .data = rows, .frames = frames, .first_index = WEIR_INDEX_NEXT};
     for (size_t i = 0; i < 64 * 3; i++) {
-        rows[i] = 0x1p-126f; /* halves of it are subnormal */
+        rows[i] = 0x1p-126f; /* half of it is subnormal */
     }
     _mm_setcsr(mode);
     weir_err err = weir_chain_push(chain, &message, look, &at);
@@ -111,7 +112,7 @@ static void own_mode_between_blocks(void **state)
     weir_chain_destroy(chain);
 }
 
-/* The bits of all that comes out. */
+/* The bits of all output. */
 static weir_err keep_all(void *user, const weir_message *block)
 {
     const unsigned char *bytes = block->data;
@@ -126,8 +127,8 @@ static weir_err keep_all(void *user, const weir_message *block)
     return WEIR_OK;
 }
 
-/* A caller whose own arithmetic traps, or rounds otherwise, gets the same values and no SIGFPE: a logarithm of 0,
- * a square that is too large, filters that are designed meanwhile. */
+/* A caller whose own arithmetic traps, or rounds differently, gets the same values and no
+ * SIGFPE: a logarithm of 0, a square that is too large, filters designed meanwhile. */
 static void traps_and_rounding(void **state)
 {
     (void)state;

@@ -13,15 +13,6 @@
 
 static const char *self;
 
-static char lines[4][256];
-static int line_count;
-
-static void keep_line(void *user, const char *line)
-{
-    (void)user;
-    snprintf(lines[line_count++ % 4], sizeof lines[0], "%s", line);
-}
-
 static uint64_t limit_of(const char *name)
 {
     weir_heap *heap = NULL;
@@ -63,7 +54,7 @@ static int at_the_first_message(void)
 {
     WANT(convert("nominal", "1000000", 0) && limit_of("nominal") == PRESET); /* not when built */
     WANT(convert("nominal", "1000000", 2) && limit_of("nominal") == 1000000);
-    WANT(limit_of("host") == PRESET); /* that heap's alone */
+    WANT(limit_of("host") == PRESET); /* for that heap only */
     return 0;
 }
 
@@ -87,7 +78,7 @@ static int none_and_host_set_nothing(void)
     return 0;
 }
 
-/* What is not stated is 512 MiB, and a request as any other. */
+/* The default is 512 MiB, also if requested explicitly. */
 static int the_default(void)
 {
     weir_log_set(keep_line, NULL);
@@ -113,7 +104,8 @@ static int the_environment_before_the_default(void)
     return status != 0 ? status : exported();
 }
 
-/* By spawn: nothing of the parent's memory is there, and the child that converts has its limit. */
+/* By spawn: nothing of the parent's memory is inherited, and the child that converts has its
+ * limit. */
 static int in_the_process_that_converts(void)
 {
     WANT(convert("nominal", "5000000", 1) && limit_of("nominal") == 5000000);

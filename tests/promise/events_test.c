@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Events: each segment is told once, between the outputs of the one before and its own, with the time that lies
- * between; notices that a source finds while it is read are told once each; in the program's floating-point mode.
+ * Events: each segment is reported once, between the outputs of the one before and its own, with
+ * the time between them; notices that a source finds while it is read are reported once each; in
+ * the program's floating-point mode.
  */
 #include <fenv.h>
 
@@ -73,12 +74,12 @@ static void segments(void **state)
     assert_int_equal(t.count, 2);
     assert_true(t.events[1].segment == 1 && t.events[1].start_ns == 250000000);
     assert_true(t.events[1].gap_ns == 50000000 && t.blocks_before[1] == 2);
-    /* Another number: its clock is its own, and went back. */
+    /* Another number: its time is its own, and went back. */
     push(chain, &t,
          (weir_message){.data = data, .frames = 10, .segment = 7, .segment_start_ns = 300000000});
     assert_true(t.count == 3 && t.events[2].segment == 2 && t.events[2].start_ns == 300000000);
     assert_true(t.events[2].gap_ns == -50000000);
-    /* A finish ends one; the next push starts another. After a reset there is none before. */
+    /* A finish ends a segment; the next push starts another. After a reset there is none before. */
     test_ok(weir_chain_finish(chain, count_blocks, &t));
     assert_int_equal(t.count, 3);
     push(chain, &t, (weir_message){.data = data, .frames = 10, .segment_start_ns = 310000000});

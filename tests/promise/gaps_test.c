@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * gaps_test.c: recordings with gaps through the command (S4): bins and windows begin again with each
- * segment, what did not fill one is counted, and the side file's table says where each run of rows stands;
- * read back it is the same recording. Then 60,000 packets of one frame with stamps of a PTP clock under 16
- * MiB and 256 open files (M6, M7).
+ * gaps_test.c: recordings with gaps, by the command (S4): bins and windows begin again with each
+ * segment, frames that did not fill one are counted, and the side file states the time of each run
+ * of rows; read back it is the same recording. Then 60,000 packets of one frame with timestamps of
+ * a PTP clock under 16 MiB and 256 open files (M6, M7).
  */
 #include "recordings.h"
 
-#include <jansson.h>
+#include "command_json.h"
 
 #define RECORDINGS WEIR_SHARED_DIR "/recordings/"
 #define MIB        (1 << 20)
@@ -29,24 +29,7 @@ static json_t *run(const char *chain, const char *input, const char *more)
     snprintf(command, sizeof command,
              "ulimit -n 256; '%s' run '%s' '%s' --json -o '%s' --force %s 2>'%s'", WEIR_COMMAND,
              file, input, output, more, own_path("stderr"));
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    json_error_t error;
-    json_t *root = json_loadf(pipe, 0, &error);
-    int status = pclose(pipe);
-    if (status != 0 || root == NULL) {
-        fail_msg("status %d, %s: %s", status, error.text, command);
-    }
-    return root;
-}
-
-static uint64_t number(json_t *root, const char *key)
-{
-    json_t *value = json_object_get(root, key);
-    if (!json_is_number(value)) {
-        fail_msg("no number '%s'", key);
-    }
-    return (uint64_t)json_number_value(value);
+    return json_of_command(command);
 }
 
 static json_t *side_file(void)
@@ -57,7 +40,7 @@ static json_t *side_file(void)
     return root;
 }
 
-/* What the files hold, from their README. */
+/* The content of the files, from their README. */
 typedef struct gapped {
     const char *path;
     double rate_hz;
@@ -74,7 +57,8 @@ static const gapped files[] = {
 };
 #define FILES (sizeof files / sizeof *files)
 
-/* The table of runs of rows: of segments that give none there is none. rows_of: of so many frames. */
+/* The table of runs of rows: segments without rows have none. rows_of: rows for that many
+ * frames. */
 static void check_table(const gapped *of,
                         uint64_t (*rows_of)(uint64_t frames, uint64_t length),
                         uint64_t length,
@@ -132,7 +116,7 @@ static void begin_again_at_gaps(void **state)
             char path[512], chain[256];
             uint64_t rows = 0, left = 0;
             snprintf(path, sizeof path, RECORDINGS "%s", of->path);
-            /* A hair longer than so many frames, so that it is these whatever is rounded. */
+            /* Slightly longer than that many frames, so that rounding cannot change the number. */
             double seconds = ((double)length + 1e-7) / of->rate_hz;
             snprintf(chain, sizeof chain,
                      "- binned_aggregate: {bin_duration: %.12g s, operation: mean}\n",
@@ -152,7 +136,7 @@ static void begin_again_at_gaps(void **state)
             check_table(of, windows_of, length, &rows);
             assert_int_equal(number(report, "frames_out"), rows);
             left = 0;
-            for (size_t k = 0; k < of->count; k++) { /* what came into no window */
+            for (size_t k = 0; k < of->count; k++) { /* frames in no window */
                 uint64_t frames = of->frames[k];
                 left += frames < length ? frames : (frames - length) % (length / 2);
             }
@@ -162,7 +146,7 @@ static void begin_again_at_gaps(void **state)
     }
 }
 
-/* Through an npy file and its side file the gaps and events come to a second chain. */
+/* By an npy file and its side file, gaps and events are passed to a second chain. */
 static void read_back(void **state)
 {
     (void)state;
@@ -217,7 +201,7 @@ static void put(unsigned char *to, uint64_t value, size_t bytes)
     }
 }
 
-/* Two seconds, a gap of half a second in their midst. */
+/* Two seconds, with a gap of half a second in the middle. */
 static void write_ptp(const char *path)
 {
     static unsigned char head[HEAD], packet[13 + 2 * CHANNELS];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * main_job_test.c: the chain of DESIGN 7 at 256 channels through the command: M6 (one plan for messages of
- * 300 frames, of 9000, and of 300 with every 300th 2..40 times as long; <= 4 MiB; kept), M7 (the system
- * agrees: RSS growth <= plan + 4 MiB, in a fresh process).
+ * main_job_test.c: the chain of DESIGN 7 at 256 channels, by the command: M6 (one plan for messages
+ * of 300 frames, of 9000, and of 300 with every 300th 2..40 times as long; <= 4 MiB; kept), M7 (the
+ * system's figure: RSS growth <= plan + 4 MiB, in a new process).
  */
 #include "conform/stream.h"
 
-#include <jansson.h>
+#include "command_json.h"
 #include <unistd.h>
 
 #define MIB (1 << 20)
@@ -21,29 +21,10 @@ static json_t *run(const char *cut)
              "synthetic:channels=256,rate=30000,seconds=16,seed=1 %s --json -o %s/out.npy --force "
              "2>%s/stderr",
              WEIR_COMMAND, WEIR_SOURCE_DIR, cut, folder, folder);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    json_error_t error;
-    json_t *root = json_loadf(pipe, 0, &error);
-    int status = pclose(pipe);
-    if (status != 0 || root == NULL) {
-        print_error("status %d, %s: %s\n", status, error.text, command);
-        fail();
-    }
-    return root;
+    return json_of_command(command);
 }
 
-static uint64_t number(json_t *root, const char *key)
-{
-    json_t *value = json_object_get(root, key);
-    if (!json_is_number(value)) {
-        print_error("no number '%s'\n", key);
-        fail();
-    }
-    return (uint64_t)json_number_value(value);
-}
-
-/* What was written of the planned bytes, of all parts that are measured. */
+/* The used fraction of the planned bytes, over all measured parts. */
 static double used_part(json_t *root)
 {
     json_t *part, *parts = json_object_get(json_object_get(root, "plan"), "parts");
@@ -63,7 +44,7 @@ static double used_part(json_t *root)
     return used / planned;
 }
 
-/* 300 frames a message, every 300th 2..40 times as long. */
+/* 300 frames per message, every 300th 2..40 times as long. */
 static void write_stalls(const char *path)
 {
     FILE *file = fopen(path, "w");
@@ -96,7 +77,7 @@ static void plan_is_kept(void **state)
                       (unsigned long long)(peak - before));
         assert_int_equal(number(root, "frames_in"), 16 * 30000);
         assert_true(held <= plans[i]);       /* M6 */
-        assert_true(used_part(root) >= 0.8); /* M6: nor far below it */
+        assert_true(used_part(root) >= 0.8); /* M6: nor far below the plan */
         assert_true(plans[i] <= 4 * MIB);
         assert_true(peak > 0 && peak - before <= plans[i] + 4 * MIB); /* M7 */
         json_decref(root);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * misuse_test.c: what a program may do wrong with the C interface is a clear error, and the chain goes on as if it had
- * not been asked: NULL where a pointer is required, a push into a chain that reads a source, a call from a sink, a
- * message of another shape, a time that 64 bits of ns cannot hold.
+ * misuse_test.c: wrong use of the C interface is a clear error, and the chain continues as if the
+ * call had not been made: NULL where a pointer is required, a push into a chain that reads a
+ * source, a call from a sink, a message of another shape, a time that 64 bits of ns cannot hold.
  */
 #include <weir/trace.h>
 #include <weir/weir.h>
@@ -125,7 +125,7 @@ static void nulls_of_a_chain(void **state)
     weir_sink_close(NULL);
     weir_chain_destroy(NULL);
 
-    /* It was not touched by any of this. */
+    /* None of this affects it. */
     uint64_t came = 0;
     assert_ok(weir_chain_push(ready, &message, count, &came));
     assert_int_equal(came, 10);
@@ -231,7 +231,7 @@ static void nulls_elsewhere(void **state)
 
 /* ---- a chain that reads a source ---------------------------------------------------------------------- */
 
-/* S7: nothing is written into what a caller lends as const. */
+/* S7: nothing is written into what a caller passes as const. */
 static void pushes_into_a_source(void **state)
 {
     (void)state;
@@ -341,7 +341,7 @@ static void other_shapes(void **state)
                      "is not the one that was planned for");
     }
     assert_int_equal(came, 0);
-    other = spec; /* a copy of the same will do */
+    other = spec; /* an equal copy is accepted */
     assert_ok(weir_chain_push(chain, &message, count, &came));
     assert_int_equal(came, 10);
     weir_chain_destroy(chain);
@@ -360,7 +360,8 @@ static weir_err see(void *user, const weir_message *block)
     return WEIR_OK;
 }
 
-/* ns in 64 bits are 292 years: what is beyond is refused and does not begin a segment, what is just within is right. */
+/* ns in 64 bits are 292 years: times beyond are refused and do not begin a segment, a time just
+ * within is accepted. */
 static void beyond_time(void **state)
 {
     (void)state;
@@ -409,7 +410,7 @@ static void beyond_time(void **state)
     weir_chain_destroy(chain);
 }
 
-/* S6: nor does a caller's wish for SIGFPE end a run whose missing values are written as text. */
+/* S6: a caller who enables SIGFPE does not end a run whose missing values are written as text. */
 static void traps_in_a_run(void **state)
 {
     (void)state;

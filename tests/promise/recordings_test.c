@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The recordings of ../shared, each opened by independent readers there: formats, rates, labels, start,
- * chosen samples and sums must agree; what is malformed or not read yet must be refused by one line.
- * Every file of the folders below stands in the table, so that one that nobody reads fails.
+ * The recordings of ../shared, compared with the results of independent readers: formats, rates,
+ * labels, start, selected samples and sums must agree; malformed files and formats not read yet
+ * must be refused by one line. Every file of the folders below is in the table, so that a new one
+ * fails until it is added.
  */
 #include "recordings.h"
 
@@ -12,8 +13,8 @@
 
 typedef struct row {
     const char *path;
-    const char *refused; /* what the line says; NULL = is read */
-    const char *start;   /* where the table's reader slips; NULL = as expected.json */
+    const char *refused; /* the expected line; NULL = is read */
+    const char *start;   /* if the other reader is wrong; NULL = as expected.json */
 } row;
 
 static const row table[] = {
@@ -22,7 +23,7 @@ static const row table[] = {
     {"edf/biosemi_MK2_speedmode4_2048Hz_40ch.bdf", NULL, NULL},
     {"edf/biosemi_MK2_speedmode9_16384Hz.bdf", NULL, NULL},
     {"edf/biosemi_Newtest17-256.bdf", NULL, NULL},
-    /* The first annotation's onset is +0.7 s; the reader there divides 100 ns by 100 to get us. */
+    /* The first annotation's onset is +0.7 s; the other reader divides 100 ns by 100 to get us. */
     {"edf/edfAnnonC_30kHz.edf", NULL, "2000-01-01T14:15:16.7"},
     {"edf/edfPlusC.edf", NULL, NULL},
     {"edf/edfPlusD.edf", NULL, NULL},
@@ -117,7 +118,7 @@ static void every_file_is_listed(void **state)
     assert_int_equal(found, ROWS);
 }
 
-/* What the formats that say nothing need to be told. */
+/* Options for formats without a description. */
 static weir_recording_options options_for(const char *path, json_t *entry)
 {
     weir_recording_options options = weir_recording_options_default();
@@ -147,7 +148,7 @@ static void check_refused(const row *at, json_t *entry)
     assert_int_equal(open_descriptors(), before);
 }
 
-/* One sample: within 1e-9 of the range, and the rounding of f32 where that is what is delivered. */
+/* One sample: within 1e-9 of the range, plus the rounding of f32 if that is delivered. */
 static void
 check_value(const char *path, weir_dtype dtype, double found, double wanted, double range)
 {
@@ -160,14 +161,15 @@ check_value(const char *path, weir_dtype dtype, double found, double wanted, dou
     }
 }
 
-/* One signal's entry against column `column` of what was read, in physical values or counts. */
+/* Compares one signal's entry with column `column` of what was read, in physical values or
+ * counts. */
 static void
 check_signal(const char *path, json_t *signal, const recorded *all, uint64_t column, bool counts)
 {
     double range = fabs(json_number_value(json_object_get(signal, "phys_max")) -
                         json_number_value(json_object_get(signal, "phys_min")));
     uint64_t frames = (uint64_t)json_integer_value(json_object_get(signal, "n"));
-    bool longer = strncmp(path, "raw", 3) == 0; /* more lies behind the samples there */
+    bool longer = strncmp(path, "raw", 3) == 0; /* there are more samples after them */
     assert_true(longer ? all->frames >= frames : all->frames == frames);
     const char *index;
     json_t *sample;
@@ -311,7 +313,7 @@ static void check_file(const row *at, json_t *entry)
     }
 }
 
-/* The header is whole, of 30,300 frames not one is there. */
+/* The header is complete, but none of the 30,300 frames is present. */
 static void check_header_only(const char *name, json_t *entry)
 {
     char path[512];
@@ -368,8 +370,8 @@ static void files(void **state)
     }
 }
 
-/* Files written after the layout, as two other readers see them: their rule says every value. Where one of
- * those readers slips (a PTP file's last frame) the layout decides. */
+/* Files written later, as two other readers see them: their rule determines every value. Where
+ * one of those readers is wrong (a PTP file's last frame) the format's definition decides. */
 static void check_made(const char *name, json_t *entry)
 {
     char path[512];
@@ -403,7 +405,7 @@ static void check_made(const char *name, json_t *entry)
             }
             for (uint64_t i = 0; i < info->segments[s].frames; i++, at++) {
                 for (uint64_t c = 0; c < all.columns; c++) {
-                    /* Of the PTP file i runs through. */
+                    /* For the PTP file, i runs through. */
                     uint64_t rule = (7 * (ptp ? at : i) + 13 * c + 101 * (ptp ? 0 : s)) % 2001;
                     double count = (double)rule - 1000;
                     assert_true(all.values[at * all.columns + c] ==

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * records_test.c: the second port of units: the same sequence of records for any message boundaries, tiles, threads,
- * blocks and fusing, pushed, pulled, over gaps and after a restore; errors of who takes them; memory.
+ * records_test.c: records of units: the same sequence for any message boundaries, tiles, threads,
+ * blocks and fusing, pushed, pulled, with gaps and after a restore; errors of the function that
+ * receives them; memory.
  */
 #include "conform/stream.h"
 
@@ -14,14 +15,14 @@ typedef struct way {
     uint64_t tile, threads;
     bool fuse;
     size_t cut;
-    bool deep; /* the detector is behind others, and its output goes on */
+    bool deep; /* the detector follows others, and its output is processed further */
 } way;
 
 typedef struct records_log {
     weir_chain *chain;
     weir_record *records;
     size_t count, room, batches;
-    size_t refuse_each; /* batches: each so-manieth is refused once; 0 = none */
+    size_t refuse_each; /* every n-th batch is refused once; 0 = none */
     bool refused;
     int64_t start_ns[8]; /* of each segment */
 } records_log;
@@ -136,7 +137,8 @@ static void run_way(const way *w, const test_signal *signal, records_log *l, tes
 
 /* ---- promises ------------------------------------------------------------------------------------ */
 
-/* S1: any boundaries, tiles, threads, blocks: the same bytes; and as many records in a bin as it counts. */
+/* S1: for any message boundaries, tiles, threads, blocks: the same bytes; and as many records in
+ * a bin as it counts. */
 static void the_same_sequence(void **state)
 {
     (void)state;
@@ -148,7 +150,7 @@ static void the_same_sequence(void **state)
     uint64_t seed = test_seed();
     for (int kind = 0; kind < 8; kind++) {
         weir_spec spec = spec_of(dtypes[kind % 3]);
-        if (kind >= 6) { /* [frames x freq x channels]: a block's columns are not side by side */
+        if (kind >= 6) { /* [frames x freq x channels]: a block's columns are not adjacent */
             spec.dim_count = 3;
             spec.dims[2] = spec.dims[1];
             spec.dims[1] = (weir_axis){.name = "freq", .unit = "Hz", .size = 3, .step = 10};
@@ -280,7 +282,7 @@ static void over_a_gap(void **state)
     free(signal.data);
 }
 
-/* An error ends the call; what was refused is offered again, and nothing is lost. */
+/* An error ends the call; a refused batch is offered again, and nothing is lost. */
 static void refused_batches(void **state)
 {
     (void)state;
@@ -334,7 +336,7 @@ static void refused_batches(void **state)
     free(signal.data);
 }
 
-/* Into the caller's rows: frames that have come are stated before the error. */
+/* Into the caller's rows: the number of frames is returned before the error. */
 static void refused_into_rows(void **state)
 {
     (void)state;
@@ -481,7 +483,8 @@ static void memory_is_planned(void **state)
     weir_heap_destroy(heap);
 }
 
-/* A state with another polarity: it is no live setting, and neither counts nor bytes follow from it. */
+/* A state with another polarity: it is not a live setting, and neither counts nor bytes depend
+ * on it. */
 static void state_of_another_polarity(void **state)
 {
     (void)state;

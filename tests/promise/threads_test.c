@@ -4,6 +4,7 @@
  * the same bits and the same counts on 1 to 8 threads; M6 with their stacks. Short enough for the thread
  * sanitizer; random chains on several threads are in chains_test.c.
  */
+#include "caches.h"
 #include "conform/stream.h"
 
 #define CHANNELS 150
@@ -34,8 +35,7 @@ static test_output run(const test_signal *signal, uint64_t threads, uint64_t *re
     const weir_plan *plan = NULL;
     weir_chain *chain = make_chain(threads, &signal->spec, &plan);
     test_push(chain, signal, 0, signal->frames, 600, 0, 0, &random, &output);
-    weir_cache_stats stats = {.stats_size = sizeof stats};
-    weir_cache_stats_read(weir_chain_cache(chain), &stats);
+    weir_cache_stats stats = stats_of(weir_chain_cache(chain));
     assert_true(stats.held_peak_bytes <= plan->total_bytes); /* M6 */
     bool stacks = false;
     for (size_t i = 0; i < plan->part_count; i++) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * choose.c: which free run of policy `pages` serves a request that no stack of its size does: best fit, and where
- * committed bytes are too few, which fresh ones. It claims nothing (runs.c does), and knows no sums of the core.
+ * choose.c: policy `pages`: chooses the free run that serves a request for which no stack has a
+ * run: best fit, and fresh granules if there are too few committed bytes. It claims nothing (runs.c
+ * does) and uses no sums of the core.
  */
 #include "cache/pages/pages.h"
 
-/* The smallest run of fresh granules, by itself. */
+/* The smallest run of fresh granules. */
 static bool choose_alone(const weiri_grain *grain, size_t bytes, weiri_spot *ret_spot)
 {
     weiri_record *fresh = weiri_tree_find(&grain->none, bytes);
@@ -15,9 +16,10 @@ static bool choose_alone(const weiri_grain *grain, size_t bytes, weiri_spot *ret
     return fresh != NULL;
 }
 
-/* A run of fresh granules beside free bytes that are too few: these are used with them, and what is held
- * does not exceed what is live by leftovers (without this, held peak of the stall stream was 5 % above
- * live peak). First the largest free run with a neighbour; else the smallest fresh one. */
+/* A run of fresh granules next to free bytes that are too few by themselves: both are used, so
+ * that held does not exceed live by remainders (without this, the held peak of the stall stream
+ * was 5 % above the live peak). First the largest free run with a fresh neighbour; else the
+ * smallest fresh one. */
 static bool choose_beside(const weiri_grain *grain, size_t bytes, weiri_spot *ret_spot)
 {
     weiri_record *largest = grain->ready.root;
@@ -46,8 +48,8 @@ static bool choose_beside(const weiri_grain *grain, size_t bytes, weiri_spot *re
     return true;
 }
 
-/* Bytes of granules with a live byte. Counted where they are few and a commit follows, which takes a thousand times
- * as long: a sum would be a part of the hot path. */
+/* Bytes of granules with a byte in use. Counted only when a commit follows, which takes a
+ * thousand times as long: maintaining a sum would be a cost in the hot path. */
 static uint64_t live_bytes(const weiri_space *space)
 {
     uint64_t live = 0;
@@ -57,7 +59,7 @@ static uint64_t live_bytes(const weiri_space *space)
     return live;
 }
 
-/* Fine granules for what may be kept once it is given back, coarse ones for what is beyond. */
+/* Fine granules for memory that may be kept after it is freed, coarse ones for the rest. */
 static bool choose_fresh(weiri_pages *p, size_t bytes, weiri_spot *ret_spot)
 {
     bool (*in)(const weiri_grain *, size_t, weiri_spot *) =
@@ -73,7 +75,7 @@ static bool choose_fresh(weiri_pages *p, size_t bytes, weiri_spot *ret_spot)
     return in(coarse, bytes, ret_spot);
 }
 
-/* Free bytes that are committed, where they suffice. */
+/* Free bytes that are committed, if they suffice. */
 static weiri_record *find_ready(const weiri_pages *p, size_t bytes)
 {
     weiri_record *run = weiri_tree_find(&p->grains[WEIRI_FINE].ready, bytes);
@@ -86,7 +88,7 @@ static weiri_record *find_nursery(const weiri_pages *p, size_t bytes)
     return run != NULL ? run : weiri_tree_find(&p->grains[WEIRI_COARSE].nursery, bytes);
 }
 
-/* Granules that served small requests and are idle now serve any. */
+/* Granules that served small requests and are idle now can serve any. */
 static void end_nurseries(weiri_pages *p)
 {
     if (p->small_granules == 0) {
@@ -99,8 +101,9 @@ static void end_nurseries(weiri_pages *p)
     }
 }
 
-/* Small buffers gather in granules of their own. Between large ones each that lives long would keep a
- * granule: 400 of 5 KiB, one a message of the stall stream, kept 37 MiB; so they keep 4. */
+/* Small buffers share granules of their own. Between large buffers each long-lived small one
+ * would keep a granule: 400 of 5 KiB, one per message of the stall stream, kept 37 MiB; this way
+ * they keep 4. */
 static bool choose_small(weiri_pages *p, size_t bytes, weiri_spot *ret_spot)
 {
     weiri_record *run = find_nursery(p, bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * granules.c: granules of policy `pages`: which are live, which idle and in what order of use, committing
- * and decommitting; and the spaces and tables that they lie in.
+ * granules.c: granules of policy `pages`: which are live or idle and in what order of use,
+ * committing and decommitting; and the spaces and tables that contain them.
  */
 #include "cache/pages/pages.h"
 
@@ -43,14 +43,15 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Bytes from an address to its granule's end. */
+/* Bytes from an address to the end of its granule. */
 static inline size_t room_at(const weiri_space *space, const char *start)
 {
     size_t granule = space->granule;
     return granule - ((size_t)(start - space->base) & (granule - 1));
 }
 
-/* A part of a run, within one granule: most runs have only that. Returns how many bytes were idle. */
+/* A part of a run, within one granule: most runs have only one. Returns how many bytes were
+ * idle. */
 static inline uint64_t
 use_part(weiri_pages *p, weiri_granule *granule, size_t whole, size_t bytes, uint64_t *from_heap)
 {
@@ -83,7 +84,7 @@ uint64_t weiri_granules_use(
     return from_idle;
 }
 
-/* The opposite; returns how many bytes have become idle. `gone`: were never committed after all. */
+/* The opposite; returns how many bytes became idle. `gone`: they were never committed after all. */
 static inline uint64_t unuse_part(weiri_pages *p,
                                   weiri_granule *granule,
                                   size_t whole,
@@ -140,7 +141,9 @@ void weiri_granules_mark(weiri_pages *p,
     weiri_granule *last = weiri_granule_of(space, weiri_run_end(run) - 1);
     for (; granule <= last; granule++) {
         if (granule->state ==
-            from) { /* no write elsewhere: who commits beside reads without the lock */
+            /* not written otherwise: threads that commit at the same time read it without the
+             * lock */
+            from) {
             granule->state = (uint16_t)to;
         }
     }
@@ -153,8 +156,8 @@ static size_t offset_of(const weiri_space *space, const weiri_granule *granule)
     return (size_t)(weiri_granule_start(space, granule) - (char *)space->range);
 }
 
-/* Granules between `from` and `to` that are being committed, piece by piece. Nobody else changes the state
- * of a granule that a claim lies in: it counts as live. */
+/* Commits the uncommitted granules between `from` and `to`, piece by piece. Nobody else changes
+ * the state of a granule with a claim in it: it counts as live. */
 weir_err weiri_granules_commit(weiri_pages *p, weiri_record *run)
 {
     weir_heap *heap = p->policy.heap;
@@ -196,7 +199,8 @@ weir_err weiri_granules_decommit(weiri_pages *p, weiri_record *run)
 
 /* ---- spaces and tables --------------------------------------------------------------------- */
 
-/* Addresses cost nothing until they are used: 64 GiB, and four times as much for each further space. */
+/* Reserved addresses cost nothing until they are used: 64 GiB, and four times as much for each
+ * further space. */
 #define SPACE_BYTES (UINT64_C(64) << 30)
 #define SPACE_MAX   (UINT64_C(1) << 46)
 
@@ -279,8 +283,8 @@ weir_err weiri_pages_begin(weiri_pages *p)
     return WEIR_OK;
 }
 
-/* Either the last space's table grows, or there is a further space; `grown` says which when it is settled.
- * The last space's fields are only ever changed by who grows. */
+/* Either the last space's table grows, or a space is added; `grown` decides when it is settled.
+ * Only the growing thread changes fields of the last space. */
 weir_err weiri_pages_grow(weiri_policy *policy, uint64_t book)
 {
     weiri_pages *p = weiri_pages_of(policy);
@@ -332,7 +336,8 @@ void weiri_pages_grown(weiri_policy *policy)
     if (space->range == NULL) {
         *space = p->grown;
     }
-    space->table_committed = p->grown.table_committed; /* the rest is read without the lock */
+    /* everything else is read without the lock */
+    space->table_committed = p->grown.table_committed;
     uint32_t shift = space->shift;
     char *start = space->base + (space->used << shift);
     space->used = least(space->granules, space->table_committed / sizeof(weiri_granule));

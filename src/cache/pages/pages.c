@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * pages.c: policy `pages`: runs of pages in a reserved range, for heaps that commit and decommit. Freed bytes
- * have no shape: neighbours are joined, whatever is asked next is cut from them, and bytes that are left over
- * beside a buffer serve with fresh ones as one run. What stands where is in runs.c, what is committed and idle
- * in granules.c, which run serves what in choose.c; this file is the policy's slots, and says why it is as it is.
+ * pages.c: policy `pages`: runs of pages in a reserved range, for heaps that commit and decommit.
+ * Freed bytes can serve any size: neighbours are joined, the next request is carved from them, and
+ * bytes left over next to a buffer can be used together with fresh ones as one run. Runs are in
+ * runs.c, committed and idle granules in granules.c, the choice of a run in choose.c; this file has
+ * the policy's functions and the reasons for its design.
  *
  * Figures, all of bench/alloc_stream.c: the stall stream, 24,000 messages, live peak 234.4 MiB. Medians of 5 on a
  * machine of 16 cores, beside mimalloc 0.64 s, tcmalloc 0.68, glibc 3.8, jemalloc 4.9 in the same run:
@@ -21,49 +22,54 @@
  *   least    0.27  0.44     0.91    1.02    1.08   3.2    7.6    7.8      7.0     7.7
  *   most     0.41  0.48     1.07    1.17    1.27   3.8    9.6    9.3      9.5     8.9
  *
- * Granules. Only whole huge pages are worth returning: a fault of one is 110 us there (300 when its memory
- * has left the processor's caches), 512 faults of 4 KiB are 770; commit and decommit themselves are 10. Half
- * a huge page cannot be returned at all: RSS falls and the memory stays taken. So a granule is 2 MiB, less only
- * where that would be more than a sixteenth of memory_limit. At a limit of 4 MiB granules of 1 MiB took 1705 us a
- * message and those of 2 MiB 135, of which glibc took 980 in the same turns. A plan made of worst cases (cost.c)
- * is loose by a granule a buffer.
+ * Granules. Only whole huge pages are worth returning: one page fault takes 110 us there (300 if
+ * its memory is no longer in the processor's caches), 512 faults of 4 KiB take 770; commit and
+ * decommit themselves take 10. Half a huge page cannot be returned at all: RSS falls but the memory
+ * stays allocated. So a granule is 2 MiB, and smaller only if that would be more than a sixteenth
+ * of memory_limit. At a limit of 4 MiB granules of 1 MiB took 1705 us a message and those of 2 MiB
+ * 135, and glibc took 980 in the same runs. The worst-case plan (cost.c) is too high by up to one
+ * granule per buffer.
  *
- * Limits below 2 MiB (or what the granule is). Of granules of 2 MiB they would keep nothing; granules of a quarter
- * of the limit alone, as it was once, pay single faults for all that is beyond it. So there are both: fresh bytes
- * are fine granules as long as live fine ones stay within the limit, since these can be kept when they come back,
- * and coarse ones of 2 MiB beyond, which have to leave and come back zeroed in any case. A stream that fits the
- * limit is served from idle as before; the stall stream took (us a message, medians of 3, 2,400 messages, both
- * builds in turns, glibc 660 among them)
+ * Limits below one granule (2 MiB). With granules of 2 MiB nothing could be kept; granules of a
+ * quarter of the limit alone, as in an earlier version, cost single page faults for everything
+ * above it. So there are both: fresh bytes come as fine granules as long as the fine ones in use
+ * stay within the limit, since these can be kept when freed, and beyond that as coarse ones of 2
+ * MiB, which must be decommitted and zeroed again in any case. A stream that fits the limit is
+ * served from cached memory as before; the stall stream took (us a message, medians of 3, 2,400
+ * messages, both builds alternating, glibc 660 in the same runs)
  *
  *   limit              1 MiB  256 KiB  64 KiB  0
  *   fine granules only  3280     3850    3920  320
  *   both                 320      310     300  270
  *
- * Counted are live bytes of fine granules and not all: a large buffer that lives on does not keep small ones from
- * being kept. The price: a buffer that is beyond the limit holds 2 MiB, as it does at limit 0, and where it alone
- * is little above it, takes longer: 300 KiB at 256 KiB, all touched, 79 us and not 34, since of five granules
- * four had stayed. At 64 KiB it is 76 and not 136.
+ * Only live bytes of fine granules are counted: a large long-lived buffer does not prevent small
+ * ones from being kept. The cost: a buffer above the limit occupies 2 MiB, as at limit 0, and if it
+ * is only slightly above, takes longer: 300 KiB at limit 256 KiB, all touched, 79 us instead of 34,
+ * since four of five granules had been kept. At 64 KiB it is 76 instead of 136.
  *
- * Limit 0. Between two messages of that stream nothing is live, so nothing may stay: 6 MiB leave and come back
- * zeroed 24,000 times, 141 GB. The zeroing is the cost, not the calls: on a 2-core machine 6 MiB in three huge
- * pages take 220 us whether they are advised, populated at once (MADV_POPULATE_WRITE) or left to faults, of which
- * the kernel's clear_page is nine tenths (of all the stream three quarters); as 4 KiB pages 3900 us by faults, 3250
- * populated. Other ways to reuse bytes unzeroed (MADV_FREE, a file, a free deferred) are ways to keep them. So limit
- * 0, and any below 2 MiB, is where glibc can be faster, here by 4 to 13 % over 24,000 messages (in the first 2,400
- * it is half as fast): it keeps 7 to 25 MiB between messages, as RSS at rest shows (its trim threshold rises to twice
- * the largest block freed by munmap). Told to keep nothing it takes 4600 to 5400 us a message, where limit 0 takes
- * 280 to 440 (both in the same turns, that machine busy). From a limit of 4 MiB on, less than what glibc keeps, pages
- * is the faster one. Who wants no idle bytes and no such cost runs tiled.
+ * Limit 0. Between two messages of that stream nothing is in use, so nothing may be kept: 6 MiB are
+ * decommitted and zeroed again 24,000 times, 141 GB. The cost is the zeroing, not the calls: on a
+ * 2-core machine 6 MiB in three huge pages take 220 us whether they are advised, populated at once
+ * (MADV_POPULATE_WRITE) or left to page faults, and nine tenths of that is the kernel's clear_page
+ * (three quarters of the whole stream); as 4 KiB pages 3900 us by faults, 3250 populated. Other
+ * ways to reuse bytes without zeroing (MADV_FREE, a file, deferred freeing) are ways to keep them.
+ * So at limit 0, and any limit below 2 MiB, glibc can be faster, here by 4 to 13 % over 24,000
+ * messages (in the first 2,400 it is half as fast): it keeps 7 to 25 MiB between messages, as its
+ * RSS between messages shows (its trim threshold rises to twice the largest block freed by munmap).
+ * Told to keep nothing it takes 4600 to 5400 us a message, and limit 0 takes 280 to 440 (both in
+ * the same runs, on a busy machine). From a limit of 4 MiB on, less than what glibc keeps, pages is
+ * faster. To avoid both idle bytes and this cost, run tiled.
  *
- * Fragmentation. Sizes are rounded to 4 KiB: rounded to 2 MiB the hot set of 6 MiB becomes 40. Small requests,
- * up to a 32nd of a granule, gather in granules of their own: amid the stream 400 of 5 KiB that live on kept
- * 37 MiB, and now 4. What live buffers keep beside themselves is counted as live, and apart as pinned.
- * Freed runs go to stacks of one size (front.h), and are joined before another size is placed: joined only where
- * nothing else was found, held peak of the stall stream was up to 10 % above live peak, and now it is 0.7.
+ * Fragmentation. Sizes are rounded to 4 KiB: rounded to 2 MiB the hot set of 6 MiB becomes 40.
+ * Small requests, up to a 32nd of a granule, share granules of their own: 400 long-lived buffers of
+ * 5 KiB within the stream kept 37 MiB, and now 4. Free bytes next to live buffers count as live,
+ * and also as pinned. Freed runs go to stacks of one size (front.h) and are joined before another
+ * size is placed: when they were joined only if nothing else was found, the held peak of the stall
+ * stream was up to 10 % above its live peak; now it is 0.7 %.
  *
- * The hot pair, a take and a give of the steady size: 35 ns on a 2-core machine, beside 100,000
- * idle buffers too (alloc_stream has all columns). Two threads contend for the one lock: stacks for each thread
- * would need sums of their own, and the peaks would no longer be exact (M4).
+ * The hot pair, allocating and freeing the steady size: 35 ns on a 2-core machine, also with
+ * 100,000 cached buffers (alloc_stream prints all columns). Two threads contend for one lock:
+ * stacks per thread would need sums of their own, and the peaks would no longer be exact (M4).
  */
 #include "cache/pages/pages.h"
 
@@ -128,7 +134,7 @@ static weir_err init(weiri_policy *policy, uint64_t book_limit, uint64_t *ret_bo
 
 /* ---- what serves a request ----------------------------------------------------------------- */
 
-/* One that was given back with just so many bytes, and is as it was: the hot path. */
+/* A buffer freed with exactly that many bytes, unchanged since: the hot path. */
 static inline bool place_front(weiri_pages *p, size_t bytes, weiri_place *ret_place)
 {
     weiri_record *run = weiri_front_pop(&p->front, bytes);
@@ -143,8 +149,8 @@ static inline bool place_front(weiri_pages *p, size_t bytes, weiri_place *ret_pl
     return true;
 }
 
-/* Claims a run of so many bytes; a record in *ret_place where it was to be had. `more`: records that the
- * caller needs besides. */
+/* Claims a run of that many bytes; a record in *ret_place if one is available. `more`: records
+ * that the caller needs in addition. */
 static void place_run(weiri_pages *p, size_t bytes, uint64_t more, weiri_place *ret_place)
 {
     weiri_records *records = p->policy.records;
@@ -211,7 +217,7 @@ static uint64_t size(const weiri_policy *policy, size_t bytes)
     if (good > (UINT64_C(1) << 46)) {
         return UINT64_MAX;
     }
-    /* A table's pages for it, where the addresses known so far are used up. */
+    /* Memory for it in the table, if the known addresses are used up. */
     size_t page = policy->book_heap->ops->page_size(policy->book_heap);
     return good + weiri_round_up(good / coarse->granule * sizeof(weiri_granule), page);
 }
@@ -219,7 +225,7 @@ static uint64_t size(const weiri_policy *policy, size_t bytes)
 static void place(weiri_policy *policy, size_t bytes, weiri_place *ret_place)
 {
     weiri_pages *p = weiri_pages_of(policy);
-    size_t rounded = (bytes + WEIRI_UNIT - 1) & ~(size_t)(WEIRI_UNIT - 1); /* 0: too much */
+    size_t rounded = (bytes + WEIRI_UNIT - 1) & ~(size_t)(WEIRI_UNIT - 1); /* 0: too large */
     ret_place->book = 0;
     if (bytes > WEIRI_SMALL_MAX && place_front(p, rounded, ret_place)) {
         return;
@@ -271,7 +277,7 @@ static uint64_t cancel(weiri_policy *policy, weiri_record *record)
     return idle;
 }
 
-/* Freed runs are not joined at once: the next request is mostly of the same size. */
+/* Freed runs are not joined at once: the next request mostly has the same size. */
 static uint64_t put(weiri_policy *policy, weiri_record *record)
 {
     weiri_pages *p = weiri_pages_of(policy);
@@ -284,7 +290,7 @@ static uint64_t put(weiri_policy *policy, weiri_record *record)
             return 0;
         }
     }
-    /* What is larger than all that may be idle goes first, and pushes nothing out. */
+    /* A buffer larger than all that may be cached is freed first, and evicts nothing. */
     weiri_space *space = weiri_space_of(p, run);
     bool first_to_go =
         run->buffer.bytes > policy->cache_limit || space->granule > policy->cache_limit;
@@ -306,7 +312,7 @@ static uint64_t put(weiri_policy *policy, weiri_record *record)
 static void drop(weiri_policy *policy, uint64_t bytes, weiri_leaving *list)
 {
     weiri_pages *p = weiri_pages_of(policy);
-    weiri_record *last = NULL; /* newest of the list */
+    weiri_record *last = NULL; /* newest in the list */
     for (uint64_t dropped = 0; p->oldest != NULL && dropped < bytes;) {
         weiri_granule *granule = p->oldest;
         weiri_granule_not_idle(p, granule);
@@ -338,7 +344,7 @@ static void release(weiri_policy *policy, weiri_leaving *list)
 {
     for (weiri_record *run = first_leaving(list); run != NULL; run = run->next) {
         weir_err err = weiri_granules_decommit(weiri_pages_of(policy), run);
-        run->priority = err != WEIR_OK; /* stays */
+        run->priority = err != WEIR_OK; /* stays idle */
     }
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * pages_check.c: the walk through the structure of policy `pages`, for weir_cache_check. It trusts no counter:
- * runs are followed by address, units counted anew for each granule, and trees, stacks, slabs and the order of
- * use compared with them. It changes nothing.
+ * pages_check.c: verifies the structure of policy `pages`, for weir_cache_check. It trusts no
+ * counter: it follows runs by address, counts the units of each granule again, and compares trees,
+ * stacks, slabs and the order of use with them. It changes nothing.
  */
 #include "cache/pages/pages.h"
 
@@ -72,7 +72,8 @@ static weir_err check_run(weiri_pages *p, const weiri_record *run, found *f)
     return WEIR_OK;
 }
 
-/* What part of a granule [start, end) a run uses, and whether the granule's state allows the run there. */
+/* The part of a granule [start, end) that a run uses, and whether the granule's state allows the
+ * run there. */
 static weir_err check_part(const weiri_pages *p,
                            const weiri_record *run,
                            const weiri_granule *granule,
@@ -176,7 +177,7 @@ static weir_err check_space(weiri_pages *p, weiri_space *space, found *f)
     return run == NULL ? WEIR_OK : broken("runs go on behind a space", run);
 }
 
-/* Depth is what priorities make of it, some 3 log2(n). */
+/* The depth depends on the priorities, about 3 log2(n). */
 #define DEPTH_MAX 400
 
 static weir_err check_tree(const weiri_record *at, weiri_run_kind kind, int depth, uint64_t *count)
@@ -248,7 +249,7 @@ static weir_err check_lists(weiri_pages *p, const found *f)
     return WEIR_OK;
 }
 
-/* Every small buffer has its own place: as many as are taken, none twice. */
+/* Every small buffer has its own place: as many as are used, none twice. */
 static weir_err check_small(const weiri_pages *p, const found *f)
 {
     uint64_t small = 0;

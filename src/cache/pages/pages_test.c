@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Policy pages: freed bytes have no shape, idle granules leave by least recent use, what live neighbours keep is
- * counted. Promises are in tests/promise, over all policies.
+ * Policy pages: freed bytes serve any size, the least recently used idle granules are freed first,
+ * bytes kept by live neighbours are counted. Promises are tested in tests/promise, for all
+ * policies.
  */
 #include "cache/cache.h"
 #include "cache/pages/pages.h"
@@ -40,7 +41,7 @@ static void freed_bytes_have_no_shape(void **state)
     witness_end(&w);
 }
 
-/* Bytes that are left over serve with fresh ones as one run, below them and above. */
+/* Bytes left over are used together with fresh ones as one run, below them and above. */
 static void leftovers_are_used_with_fresh_granules(void **state)
 {
     (void)state;
@@ -87,7 +88,7 @@ static void least_recently_used_granules_leave_first(void **state)
         b[i] = take_only(w.cache, GRANULE);
     }
     assert_true(stats_of(w.cache).hits == 8);
-    for (size_t i = 0; i < 10; i++) { /* what left comes back zeroed, the rest as it was */
+    for (size_t i = 0; i < 10; i++) { /* what was freed is zeroed again, the rest is unchanged */
         char *memory = b[i]->memory;
         assert_true(memory[5] == (memory == first || memory == second ? 0 : 77));
         weir_buffer_unref(b[i]);
@@ -119,8 +120,8 @@ static void larger_than_the_limit_pushes_nothing_out(void **state)
     witness_end(&w);
 }
 
-/* Small buffers that live long, taken amid a stream: what they keep is counted, serves others, and they
- * gather, so that the limit is worth what it says. */
+/* Long-lived small buffers, allocated within a stream: the memory they keep is counted, serves
+ * others, and is shared, so that the limit is useful. */
 static void small_ones_that_live_long(void **state)
 {
     (void)state;
@@ -154,7 +155,7 @@ static void small_ones_that_live_long(void **state)
            (unsigned long long)s.pinned_bytes >> 10, (unsigned long long)pinned_most >> 10);
     assert_true(s.live_bytes <= small_bytes + 2 * GRANULE);
     witness_agrees(&w);
-    uint64_t misses = s.misses; /* what they pin serves others of their kind */
+    uint64_t misses = s.misses; /* what they pin can serve others of their kind */
     weir_buffer *b = take_only(w.cache, 3000);
     assert_true(stats_of(w.cache).misses == misses);
     weir_buffer_unref(b);
@@ -166,7 +167,7 @@ static void small_ones_that_live_long(void **state)
     witness_end(&w);
 }
 
-/* Of one seed; every 10th message is a stall. */
+/* From one seed; every 10th message is a stall. */
 static void stall_stream(uint64_t seed)
 {
     uint64_t live_peak = 0;
@@ -195,12 +196,12 @@ static void the_stall_stream_holds_what_is_live(void **state)
     (void)state;
     uint64_t seed = testing_seed("stall");
     for (int i = 0; i < 20;
-         i++) { /* one in ten was above, when stacks were joined only where needed */
+         i++) { /* one in ten was above, when stacks were joined only if needed */
         stall_stream(testing_random(&seed));
     }
 }
 
-/* Every small size is served, aligned, usable whole, and wastes little. */
+/* Every small size can be allocated, is aligned, fully usable, and wastes little. */
 static void small_classes(void **state)
 {
     (void)state;
@@ -218,7 +219,8 @@ static void small_classes(void **state)
     witness_end(&w);
 }
 
-/* Addresses: the table grows by itself, and a further range is reserved; growth that fails leaves nothing. */
+/* Addresses: the table grows by itself, and a further range is reserved; a failed growth leaves
+ * nothing allocated. */
 static void addresses_grow(void **state)
 {
     (void)state;
@@ -246,7 +248,7 @@ static void addresses_grow(void **state)
         witness_agrees(&w);
     }
     assert_true(((weiri_pages *)(void *)w.cache->policy)->space_count == 2);
-    weir_buffer *b[3]; /* both ranges serve */
+    weir_buffer *b[3]; /* both ranges are used */
     for (size_t i = 0; i < 3; i++) {
         b[i] = take(w.cache, GRANULE * (i + 1));
     }
@@ -257,7 +259,8 @@ static void addresses_grow(void **state)
     witness_end(&w);
 }
 
-/* A granule is a huge page, or a fraction of the limits: a small cache would keep nothing. */
+/* A granule is a huge page, or a fraction of the limits: otherwise a small cache would keep
+ * nothing. */
 static void granules_follow_limits(void **state)
 {
     (void)state;
@@ -288,14 +291,15 @@ static void granules_follow_limits(void **state)
 
 /* ---- limits below a huge page: granules of two sizes --------------------------------------- */
 
-/* What may be kept is kept, in granules that the limit holds several of. */
+/* Memory that may be kept is kept, in granules of which several fit the limit. */
 static void within_a_small_limit_all_is_kept(void **state)
 {
     (void)state;
     for (int beside = 0; beside < 2; beside++) {
         witness w = witness_make("pages", 1 << 20, WEIR_NO_LIMIT);
         weir_buffer *large =
-            beside != 0 ? take(w.cache, 50 * GRANULE) : NULL; /* is beyond, and lives on */
+            /* is beyond the limit, and stays in use */
+            beside != 0 ? take(w.cache, 50 * GRANULE) : NULL;
         uint64_t live = stats_of(w.cache).live_bytes, misses = 0;
         for (int message = 0; message < 50; message++) {
             weir_buffer *b[3];
@@ -312,17 +316,19 @@ static void within_a_small_limit_all_is_kept(void **state)
         weir_cache_stats s = stats_of(w.cache);
         assert_true(s.misses == misses && s.evictions == 0 && s.idle_bytes == 1 << 20);
         weir_buffer_unref(large);
-        assert_true(stats_of(w.cache).idle_bytes == 1 << 20); /* and pushed nothing out */
+        assert_true(stats_of(w.cache).idle_bytes == 1 << 20); /* and evicted nothing */
         witness_end(&w);
     }
 }
 
-/* What is beyond comes and goes in huge pages: by single pages the stall stream took ten times as long. */
+/* Memory beyond the limit is committed in huge pages: with single pages the stall stream took
+ * ten times as long. */
 static void beyond_a_small_limit_pages_are_huge(void **state)
 {
     (void)state;
     static const struct {
-        uint64_t limit, kept, fresh; /* bytes of a message that stay, granules that come and go */
+        /* bytes of a message that stay, granules that are committed and decommitted */
+        uint64_t limit, kept, fresh;
     } rows[] = {
         {1 << 20, 1 << 20, 3}, {256 << 10, 0, 3}, {64 << 10, 0, 3}, {(2 << 20) - 1, 3 << 19, 3}};
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
@@ -350,7 +356,8 @@ static void beyond_a_small_limit_pages_are_huge(void **state)
     }
 }
 
-/* Addresses of coarse granules are asked for when the first is: failing, nothing is left behind. */
+/* Addresses for coarse granules are reserved with the first one; if that fails, nothing remains
+ * allocated. */
 static void beyond_a_small_limit_calls_fail(void **state)
 {
     (void)state;
@@ -376,7 +383,7 @@ static void beyond_a_small_limit_calls_fail(void **state)
     witness_end(&w);
 }
 
-/* A limit that is raised holds huge pages too: what is fresh is made of them from there on. */
+/* A raised limit allows huge pages too: fresh memory consists of them from then on. */
 static void a_small_limit_is_raised_and_lowered(void **state)
 {
     (void)state;
@@ -394,7 +401,8 @@ static void a_small_limit_is_raised_and_lowered(void **state)
         assert_true(stats_of(w.cache).idle_bytes <= 8 << 20); /* M1 */
         witness_agrees(&w);
     }
-    assert_true(stats_of(w.cache).idle_bytes == 4 * GRANULE); /* the fine ones went: used before */
+    /* the fine ones were freed: used earlier */
+    assert_true(stats_of(w.cache).idle_bytes == 4 * GRANULE);
     weir_cache_limit_idle(w.cache, 256 << 10);
     assert_true(stats_of(w.cache).idle_bytes == 0); /* M5 */
     weir_buffer *small = take(w.cache, 100000);
@@ -420,7 +428,7 @@ static uint64_t system_kib(const char *field)
     return kib;
 }
 
-/* The second witness but one: what is said to have left has left. */
+/* What is reported as freed has been freed, also by the heap's own count. */
 static void the_system_agrees(void **state)
 {
     (void)state;
@@ -448,7 +456,7 @@ static void the_system_agrees(void **state)
     witness_end(&w);
 }
 
-/* The judge is judged: each thing that is wrong is found. */
+/* Tests the check itself: each wrong value is found. */
 static void the_check_finds_what_is_wrong(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * runs.c: runs of policy `pages`: cut, join, and carve a claim out of them. Which one serves a request is
- * chosen in pages.c; what granules are committed, in granules.c.
+ * runs.c: runs of policy `pages`: splitting, joining, and carving a claim out of them. pages.c
+ * chooses the run for a request, granules.c commits granules.
  */
 #include "cache/pages/pages.h"
 
@@ -44,7 +44,7 @@ static void unlink_run(weiri_pages *p, weiri_record *run)
     }
 }
 
-/* A granule's own record has no slab and just lies idle. */
+/* A granule's own record has no slab: it is just unused. */
 static void let_go(weiri_pages *p, weiri_record *run)
 {
     if (run->slab != NULL) {
@@ -75,7 +75,8 @@ static weiri_tree *tree_of(weiri_pages *p, const weiri_record *run)
 static void enter(weiri_pages *p, weiri_record *run)
 {
     run->asked = run->buffer.bytes;
-    run->stamp = (uintptr_t)weiri_run_start(run); /* of equals the lowest: use stays together */
+    /* of equal ones the lowest address: memory in use stays together */
+    run->stamp = (uintptr_t)weiri_run_start(run);
     weiri_tree_insert(tree_of(p, run), run);
 }
 
@@ -139,8 +140,8 @@ void weiri_runs_join_front(weiri_pages *p)
     }
 }
 
-/* Looks down for a granule in which a run begins: granules are few beside bytes, and those that are
- * looked for (the least recently used) mostly lie at the end of a run. */
+/* Searches downwards for a granule in which a run begins: granules are few compared with bytes,
+ * and those searched for (the least recently used) mostly are at the end of a run. */
 weiri_record *weiri_run_covering(weiri_space *space, weiri_granule *granule)
 {
     char *start = weiri_granule_start(space, granule);
@@ -177,7 +178,7 @@ void weiri_run_append(weiri_pages *p, weiri_space *space, char *start, char *end
 
 /* ---- an idle granule ----------------------------------------------------------------------- */
 
-/* The space whose table a granule stands in. */
+/* The space whose table contains a granule. */
 static weiri_space *space_of_granule(weiri_pages *p, const weiri_granule *granule)
 {
     weiri_space *space = p->spaces;
@@ -202,7 +203,7 @@ weiri_record *weiri_run_cut_out(weiri_pages *p, weiri_granule *granule)
     run = weiri_run_covering(space, granule);
     weiri_run_kind kind = run->kind;
     weiri_run_lift(p, run);
-    run->kind = WEIRI_RUN_LEAVING; /* not to be joined with what is cut off */
+    run->kind = WEIRI_RUN_LEAVING; /* must not be joined with the part that was split off */
     if (weiri_run_end(run) > end) {
         weiri_run_free(p, weiri_run_split(p, run, end, NULL), kind);
     }
@@ -236,14 +237,14 @@ void weiri_run_carve(weiri_pages *p,
 {
     weiri_space *space = weiri_space_of(p, first);
     char *end = start + bytes;
-    /* 1. How far the claim goes: whole granules where they are not committed. */
+    /* 1. The end of the claim: whole granules if they are not committed. */
     weiri_record *last = first;
     while (weiri_run_end(last) < end) {
         last = last->above;
     }
     char *low = first->kind == WEIRI_RUN_NONE ? round_down(space, start) : start;
     char *high = last->kind == WEIRI_RUN_NONE ? round_up(space, end) : end;
-    /* 2. What is left above, and below, stays free. */
+    /* 2. The rest above and below stays free. */
     weiri_run_lift(p, last);
     if (high < weiri_run_end(last)) {
         weiri_record *rest = weiri_run_split(p, last, high, spare);
@@ -264,7 +265,7 @@ void weiri_run_carve(weiri_pages *p,
         enter(p, first);
         below = first;
     }
-    /* 3. The runs between go, and the claim stands in their place. */
+    /* 3. The runs in between are removed, and the claim takes their place. */
     while (gone != above) {
         weiri_record *next = gone->above;
         if (gone != first && gone != last) {

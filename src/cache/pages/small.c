@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * small.c: small requests of policy `pages`: slabs of one unit (4 KiB), cut into equal places. A slab is a
- * run in use as a buffer is; it is given back with its last place.
+ * small.c: small requests of policy `pages`: slabs of one unit (4 KiB), divided into equal places.
+ * A slab is a run in use like a buffer; it is freed with its last place.
  *
- * Of a slab's record: buffer.charged = places that are free, a bit each; priority = class; left and right =
- * the list of those of its class that have a free place. Of a small buffer's: left = its slab, stamp = place.
+ * In a slab's record: buffer.charged = free places, one bit each; priority = class; left and right
+ * = the list of slabs of its class with a free place. In a small buffer's record: left = its slab,
+ * stamp = place.
  */
 #include "cache/pages/pages.h"
 
-/* As many places as fit, in multiples of 64 B: no class wastes more than a third of a request. */
+/* As many places as fit, in multiples of 64 bytes: no class wastes more than a third of a
+ * request. */
 static const uint16_t class_bytes[WEIRI_SMALL_CLASSES] = {
     64, 128, 192, 256, 320, 384, 448, 512, 576, 640, 768, 1024, 1344, 2048,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * about.c: what an HDF5 file says of a dataset: attributes of common names on the dataset, its group, NWB's
- * starting_time beside it, and the root; labels, units, factors and timestamps as lists beside it. Each is
- * optional, and one that does not fit is passed over with a notice.
+ * about.c: the metadata of a dataset in an HDF5 file: attributes of common names on the dataset,
+ * its group, NWB's starting_time next to it, and the root; labels, units, factors and timestamps as
+ * lists next to it. All are optional, and one that does not fit is ignored with a notice.
  */
 #include "recording/hdf5/read.h"
 
@@ -16,7 +16,7 @@
 #define MOST_SEGMENTS 65536
 #define MOST_TIME     9e9 /* s */
 
-/* The path of what lies beside the dataset. */
+/* The path of an object next to the dataset. */
 static const char *beside(const hdf5_in *in, const char *name, char *path)
 {
     snprintf(path, WEIRI_HDF5_PATH, "%.900s/%.100s", strcmp(in->group, "/") == 0 ? "" : in->group,
@@ -26,7 +26,7 @@ static const char *beside(const hdf5_in *in, const char *name, char *path)
 
 /* ---- rate ---------------------------------------------------------------------------------------------------- */
 
-/* Attributes of the object there, or single values in the group there. */
+/* Attributes of that object, or single values in that group. */
 static bool rate_at(weiri_reader *reader, hdf5_in *in, const char *place, bool values, double *ret)
 {
     static const char *const names[] = {"rate_hz",     "rate",         "sampling_rate",
@@ -120,7 +120,7 @@ static weir_err take_channels(weiri_reader *reader, hdf5_in *in)
     char path[WEIRI_HDF5_PATH];
     scaling scale;
     if (reader->channels != NULL) {
-        return WEIR_OK; /* the side file's */
+        return WEIR_OK; /* from the side file */
     }
     bool scaled = take_scaling(reader, in, &scale);
     if (reader->inner != 1 && !scaled) {
@@ -157,7 +157,7 @@ static weir_err take_channels(weiri_reader *reader, hdf5_in *in)
 
 /* ---- segments -------------------------------------------------------------------------------------------------- */
 
-/* The table that weir writes: runs of rows that make up the dataset. */
+/* The table that weir writes: the runs of rows in the dataset. */
 static weir_err take_table(weiri_reader *reader, hdf5_in *in)
 {
     static const char table[] = "/segments";
@@ -179,7 +179,7 @@ static weir_err take_table(weiri_reader *reader, hdf5_in *in)
         err = weiri_reader_get(reader, count, sizeof *reader->listed, &reader->listed);
     }
     for (uint64_t i = 0; good && err == WEIR_OK && i < count && rows < frames; i++) {
-        uint64_t left = frames - rows; /* of a cut file the last one is shorter */
+        uint64_t left = frames - rows; /* in a truncated file the last one is shorter */
         good = firsts[i] == (double)rows && many[i] > 0 && fabs(starts[i]) < MOST_TIME;
         uint64_t here = good && many[i] < (double)left ? (uint64_t)many[i] : left;
         reader->listed[i] =
@@ -188,7 +188,7 @@ static weir_err take_table(weiri_reader *reader, hdf5_in *in)
         reader->listed_count = (size_t)i + 1;
     }
     if (err == WEIR_OK && good && rows < frames && reader->listed_count > 0) {
-        /* Killed between the headers of the two. */
+        /* The writer was killed between the headers of the two. */
         weiri_notice(&reader->notices,
                      "/segments state %llu rows, the dataset has %llu; the last segment is assumed "
                      "to be longer",
@@ -201,7 +201,7 @@ static weir_err take_table(weiri_reader *reader, hdf5_in *in)
     return err;
 }
 
-/* A further segment; the list doubles where it is full. */
+/* Adds a segment; the list is doubled when full. */
 static weir_err add_segment(weiri_reader *reader, double start_s, uint64_t *room)
 {
     if (reader->listed_count == *room) {
@@ -220,7 +220,7 @@ static weir_err add_segment(weiri_reader *reader, double start_s, uint64_t *room
     return WEIR_OK;
 }
 
-/* Of a file that states no rate: that of the median of the first intervals, as a hint. */
+/* For a file without a rate: the rate from the median of the first intervals, as a hint. */
 static weir_err rate_is_missing(const weiri_reader *reader, const double *times, uint64_t count)
 {
     double steps[15], rate = 0;
@@ -244,8 +244,8 @@ static weir_err rate_is_missing(const weiri_reader *reader, const double *times,
                       reader->path, step, rate);
 }
 
-/* NWB's timestamps, one a frame, in s: where one is further than gap_tolerance from start + index / rate of its
- * segment, a new one begins (S4). */
+/* NWB's timestamps, one per frame, in s: if one is further than gap_tolerance from start + index
+ * / rate of its segment, a new segment begins (S4). */
 static weir_err take_timestamps(weiri_reader *reader, hdf5_in *in)
 {
     char path[WEIRI_HDF5_PATH];
@@ -278,9 +278,9 @@ static weir_err take_timestamps(weiri_reader *reader, hdf5_in *in)
             bool is_time = fabs(times[i]) < MOST_TIME;
             none += !is_time;
             if (!is_time || fabs(times[i] - expected) <= tolerance) {
-                continue; /* none, or in time */
+                continue; /* none, or on time */
             }
-            /* Of rows before the first that has one, the times follow from it. */
+            /* For rows before the first one with a time, the times follow from it. */
             first = reader->listed_count ? row : 0;
             start = times[i] - (double)(row - first) / rate;
             if (reader->listed_count == MOST_SEGMENTS) {
@@ -334,7 +334,7 @@ static weir_err take_segments(weiri_reader *reader, hdf5_in *in)
     double start_s = 0;
     uint64_t room = 0;
     if (reader->listed_count || in->data.rows == 0) {
-        return WEIR_OK; /* the side file's */
+        return WEIR_OK; /* from the side file */
     }
     weir_err err = take_table(reader, in);
     if (err == WEIR_OK && reader->listed_count == 0) {

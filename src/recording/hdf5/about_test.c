@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What files of other programs say of a dataset: NWB's factors, starting time and timestamps, CF's scale, MATLAB's
- * files and variables, rates as texts; and where the dataset's name begins in a path.
+ * Metadata in files of other programs: NWB's factors, starting time and timestamps, CF's scale,
+ * MATLAB's files and variables, rates as texts; and where the dataset's name begins in a path.
  */
 #include <sys/stat.h>
 
@@ -54,7 +54,7 @@ static void text(hid_t at, const char *name, const char *value)
     H5Sclose(one);
 }
 
-/* /es/data of so many frames x 2 channels (x inner): value 100 frame + 10 channel + inner. */
+/* /es/data of that many frames x 2 channels (x inner): value 100 frame + 10 channel + inner. */
 static hid_t signal(hsize_t frames, hsize_t inner)
 {
     static double values[4000];
@@ -89,7 +89,7 @@ static bool noticed(weir_source *source, const char *part)
 
 /* ---- scale ------------------------------------------------------------------------------------------------------- */
 
-/* NWB: value * conversion * the channel's own + offset, of arrays of three dimensions too. */
+/* NWB: value * conversion * the channel's own + offset, for arrays of three dimensions too. */
 static void conversions(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static void starting_time(void **state)
     source->ops->close(source);
 }
 
-/* What cannot be a time or a factor is passed over and said: not 0 s or counts without a word. */
+/* A value that cannot be a time or a factor is ignored and reported: not silently 0 s or counts. */
 static void no_numbers(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void no_numbers(void **state)
     }
 }
 
-/* Times that are no seconds (ns of a clock) are not used; single ones that are none are counted. */
+/* Times that are not seconds (ns of a clock) are not used; single invalid ones are counted. */
 static void odd_timestamps(void **state)
 {
     (void)state;
@@ -207,7 +207,8 @@ static void odd_timestamps(void **state)
     }
 }
 
-/* NWB names its signals "data": what else has numbers is not asked about. Elsewhere it may be the signal. */
+/* NWB names its signals "data": other datasets of numbers are not considered. In other files any
+ * may be the signal. */
 static void nwb_has_one_signal(void **state)
 {
     (void)state;
@@ -236,8 +237,9 @@ static void nwb_has_one_signal(void **state)
     }
 }
 
-/* S4: a timestamp further than gap_tolerance from start + index / rate is a gap, nothing else is: neither one that
- * is late within it, nor times that fall back within it. --rate states the rate only. */
+/* S4: a timestamp further than gap_tolerance from start + index / rate is a gap, nothing else
+ * is: neither one that is late within the tolerance, nor times that go back within it. --rate
+ * only states the rate. */
 static void timestamps(void **state)
 {
     (void)state;
@@ -270,7 +272,7 @@ static void timestamps(void **state)
     recorded_free(&all);
     source->ops->close(source);
 
-    /* Without a rate, what they suggest is stated; of another rate each is a gap. */
+    /* Without a rate, the suggested one is stated; with another rate each row is a gap. */
     weir_recording_options options = weir_recording_options_default();
     options.dataset = "/es/data";
     assert_fails(weir_recording_open(own_path("t.nwb"), &options, &source), WEIR_E_USAGE,
@@ -328,7 +330,7 @@ static void rates(void **state)
 
 /* ---- which file, which dataset ----------------------------------------------------------------------------------- */
 
-/* MATLAB 7.3: 512 bytes of its own before; variables of one value are no signals. */
+/* MATLAB 7.3: a block of 512 bytes first; variables of one value are not signals. */
 static void matlab(void **state)
 {
     (void)state;
@@ -365,7 +367,7 @@ static void matlab(void **state)
                  "a MATLAB file of version 5 to 7.2 cannot be read; save it with -v7.3");
 }
 
-/* PATH:/NAME is split where PATH is a file, whatever the names hold. */
+/* PATH:/NAME is split after PATH if that is a file, whatever the names contain. */
 static void paths(void **state)
 {
     (void)state;
@@ -398,7 +400,7 @@ static void paths(void **state)
     rmdir(folder);
 }
 
-/* A file of a libhdf5 that is newer: of its superblock, and of its datasets alone. */
+/* Files of a newer libhdf5: in the superblock, and in the datasets only. */
 static void newer_files(void **state)
 {
     (void)state;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * child.c: the program weir-hdf5, in which libhdf5 reads. A process of its own makes a crash of libhdf5 an error,
- * gives its memory a limit that the kernel keeps (M7), ends its loops, and works with any version of it.
+ * child.c: starts the program weir-hdf5, in which libhdf5 reads. In a process of its own a crash of
+ * libhdf5 is an error, its memory has a limit enforced by the kernel (M7), endless loops are
+ * stopped, and any version of it works.
  *
- * It is a program and no mere fork: a forked child keeps a copy of every page of its parent that the parent writes
- * to afterwards, which no plan knows, inherits what the caller's own threads were doing with libhdf5 or malloc,
- * and cannot be given a memory limit below its parent's size. posix_spawn needs none of the caller's memory, takes
- * no lock and is safe among threads.
+ * It is a separate program, not a fork: a forked child keeps a copy of every page that its parent
+ * writes to afterwards, which no plan counts, inherits the state of libhdf5 and malloc in the
+ * middle of what the caller's threads were doing, and cannot have a memory limit below its parent's
+ * size. posix_spawn needs none of the caller's memory, acquires no lock and is safe with threads.
  *
- * It ends when its socket closes, however its parent ended. (PR_SET_PDEATHSIG would end it with the thread that
- * opened the recording.) Only this child is waited for; a caller that waits for all children, or ignores
- * SIGCHLD, costs no more than the reason in a message.
+ * It ends when its socket closes, however its parent ended. (PR_SET_PDEATHSIG would end it with the
+ * thread that opened the recording.) Only this child is waited for; if the caller waits for all
+ * children, or ignores SIGCHLD, only the reason in a message is lost.
  */
 #include "recording/hdf5/child.h"
 
@@ -35,7 +36,8 @@
 
 /* ---- where it is ----------------------------------------------------------------------------------------------- */
 
-/* Beside the file that holds this code, as it is built, or where it is installed relative to it. */
+/* In the folder of the file that contains this code, as in a build, or where it is installed
+ * relative to it. */
 static bool find_near(const char *object, char *path, size_t size)
 {
     static const char *const places[] = {"", "/../" WEIRI_LIBEXEC, "/../../" WEIRI_LIBEXEC};
@@ -61,7 +63,7 @@ static weir_err find_program(const char *recording, char *path, size_t size)
         snprintf(path, size, "%s", stated);
         return WEIR_OK;
     }
-    /* Of a program the name may be relative, to a folder that it has left. */
+    /* A program's name may be relative to a folder that it has left. */
     if ((dladdr(WEIRI_HDF5_GREETING, &here) != 0 && here.dli_fname[0] == '/' &&
          find_near(here.dli_fname, path, size)) ||
         find_near("/proc/self/exe", path, size)) {
@@ -103,7 +105,7 @@ spawn(const char *program, int file, int socket, int memory, const char *recordi
     return failed;
 }
 
-/* A copy above 0 to 3, which are what the child makes of its own. */
+/* A copy above 0 to 3, since the child replaces these. */
 static int high(int descriptor)
 {
     return fcntl(descriptor, F_DUPFD_CLOEXEC, WEIRI_HDF5_BLOCKS + 1);
@@ -159,7 +161,7 @@ weir_err weiri_hdf5_child_start(int file, const char *path, weiri_hdf5_child *re
     return WEIR_OK;
 }
 
-/* Sealed, so that the helper cannot make it shorter than the reader sees it. */
+/* Sealed, so that the helper cannot shorten it while the reader uses it. */
 weir_err weiri_hdf5_child_map(weiri_hdf5_child *child, uint64_t bytes)
 {
     void *memory = MAP_FAILED;
@@ -176,7 +178,8 @@ weir_err weiri_hdf5_child_map(weiri_hdf5_child *child, uint64_t bytes)
     return WEIR_OK;
 }
 
-/* How it ended, or -1 where somebody else has waited for it. Nothing in it is worth waiting for. */
+/* How it ended, or -1 if somebody else has waited for it. Nothing in the helper needs a clean
+ * end. */
 static int reap(weiri_hdf5_child *child, bool kill_it)
 {
     int status = -1;
@@ -209,7 +212,7 @@ void weiri_hdf5_child_end(weiri_hdf5_child *child)
 
 /* ---- talking --------------------------------------------------------------------------------------------------- */
 
-/* It has ended, which every further call meets. */
+/* It has ended, and every further call returns this. */
 static weir_err ended(weiri_hdf5_child *child, weir_err err, const char *format, ...)
 {
     va_list args;
@@ -294,7 +297,7 @@ weir_err weiri_hdf5_child_take(weiri_hdf5_child *child, void *to, size_t bytes)
     }
     while (bytes > 0) {
         struct pollfd wait = {.fd = child->socket, .events = POLLIN};
-        if (signalled && poll(&wait, 1, GRACE_MS) <= 0) { /* nothing came, or a further signal */
+        if (signalled && poll(&wait, 1, GRACE_MS) <= 0) { /* nothing arrived, or a further signal */
             return ended(child, WEIR_E_INTERRUPTED, "interrupted while waiting for libhdf5");
         }
         ssize_t got = recv(child->socket, next, bytes, 0);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The reader with a helper that misbehaves: this program takes its place (WEIR_HDF5_READER) and crashes, computes
- * for ever, waits for ever, is of another version, or answers with nonsense, as a process may that a damaged file
- * has led astray. Each is an error of one line; no process and no descriptor is left.
+ * The reader with a helper that misbehaves: this program takes its place (WEIR_HDF5_READER) and
+ * crashes, never stops computing, never answers, has another version, or answers with nonsense, as
+ * a process may do with a damaged file. Each is an error of one line; no process and no descriptor
+ * remains.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@ static weiri_hdf5_question hear(void)
         _exit(0);
     }
     size_t bytes =
-        ask.place_bytes + ask.name_bytes; /* to wait for none would be to wait for the next */
+        ask.place_bytes + ask.name_bytes; /* waiting for none would mean waiting for the next */
     if (bytes > 0 && recv(1, texts, bytes, MSG_WAITALL) != (ssize_t)bytes) {
         _exit(0);
     }
@@ -62,7 +63,7 @@ static void misbehave(const char *how)
         WEIRI_HDF5_GREETING);
     hear();
     if (strcmp(how, "crash") == 0) {
-        signal(SIGSEGV, SIG_DFL); /* a sanitizer's */
+        signal(SIGSEGV, SIG_DFL); /* from a sanitizer */
         raise(SIGSEGV);
     } else if (strcmp(how, "exit") == 0) {
         _exit(3);
@@ -91,10 +92,10 @@ static void misbehave(const char *how)
                                 .bytes = count % 2 ? 0 : 50},
             noise);
     } else {
-        /* Of all kinds: what is said of the content is true, or by chance not. */
+        /* Answers of all kinds, whose description of the content is true or not, at random. */
         uint64_t seed = number;
         for (uint32_t verb = 0; verb != WEIRI_HDF5_ROWS; verb = hear().verb) {
-            /* The last one, which is no block or one too few, is followed by the end. */
+            /* After the last one, which is not a block or one too few, the helper ends. */
             weiri_hdf5_answer head = {.kind = (uint32_t)(testing_random(&seed) % 9)};
             head.count = testing_random(&seed) % 5;
             head.total = testing_random(&seed) % 5;
@@ -193,13 +194,13 @@ static void on_alarm(int number)
     (void)number;
 }
 
-/* A signal of the caller's (Ctrl-C) ends a wait that does not end by itself. */
+/* A signal of the caller's (Ctrl-C) ends a wait that would not end by itself. */
 static void a_signal(void **state)
 {
     (void)state;
     struct sigaction action = {.sa_handler = on_alarm}; /* no SA_RESTART */
     sigaction(SIGALRM, &action, NULL);
-    /* Again and again: on a busy machine the first one may come before the wait has begun. */
+    /* Repeatedly: on a busy machine the first signal may come before the wait has begun. */
     const struct itimerval often = {{.tv_usec = 200000}, {.tv_usec = 200000}}, never = {{0}, {0}};
     setitimer(ITIMER_REAL, &often, NULL);
     assert_fails(open_with("wait"), WEIR_E_INTERRUPTED, "interrupted while waiting for libhdf5");
@@ -243,8 +244,8 @@ static uint64_t status_bytes(pid_t pid, const char *name)
     return (uint64_t)kib * 1024;
 }
 
-/* M7: what the helper holds, its peak included, is within what is declared for it. The code of libraries that this
- * process has loaded too is not its own. */
+/* M7: the helper's memory, its peak included, is within what is declared for it. Code of
+ * libraries that this process has loaded too does not count. */
 static void memory_is_declared(void **state)
 {
     (void)state;
@@ -282,7 +283,7 @@ static void memory_is_declared(void **state)
                (unsigned long long)code);
         assert_true(data + WEIRI_HDF5_TEXT <= stats.charged_bytes);
         assert_true(peak <= stats.charged_bytes + (4u << 20));
-        /* The kernel holds it to that. */
+        /* The kernel enforces this limit. */
         struct rlimit limit;
         assert_int_equal(prlimit(in->child.pid, RLIMIT_DATA, NULL, &limit), 0);
         assert_true(limit.rlim_cur + WEIRI_HDF5_STACK + WEIRI_HDF5_TEXT <= stats.charged_bytes);
@@ -291,8 +292,8 @@ static void memory_is_declared(void **state)
     }
 }
 
-/* Ctrl-C goes to the whole group of processes: the reader decides, the helper goes on. Descriptors of the caller's,
- * its signal mask and what it ignores are not the helper's. */
+/* Ctrl-C goes to the whole process group: the reader decides, the helper continues. The helper
+ * does not inherit the caller's descriptors, signal mask and ignored signals. */
 static void nothing_of_the_callers(void **state)
 {
     (void)state;
@@ -321,7 +322,8 @@ static void nothing_of_the_callers(void **state)
     assert_ok(read_source(source, 64, 0, &all));
     assert_int_equal(all.frames, 20000);
     recorded_free(&all);
-    assert_int_equal(kill(in->child.pid, SIGPROF), 0); /* its timer's, which is not blocked there */
+    /* from its timer, which is not blocked there */
+    assert_int_equal(kill(in->child.pid, SIGPROF), 0);
     assert_int_equal(waitpid(in->child.pid, NULL, 0), in->child.pid);
     source->ops->close(source); /* somebody else has waited for it */
     close(other);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Damage of what an HDF5 file states without a checksum, in files that libhdf5's own driver wrote: lists and trees
- * that lead back, blocks of another kind, lengths of messages. libhdf5 1.10.8 crashes on most of them, or does not
- * come to an end; in its own process each is an answer: an error of one line, or values. Whole files are
- * hdf5_test.c's, a helper that misbehaves child_test.c's.
+ * Damage in parts of an HDF5 file without a checksum, in files written by libhdf5's own driver:
+ * cycles in lists and trees, blocks of another kind, lengths of messages. libhdf5 1.10.8 crashes on
+ * most of them, or does not terminate; in its own process each gives an answer: an error of one
+ * line, or values. hdf5_test.c tests undamaged files, child_test.c a helper that misbehaves.
  */
 #include "recordings_hdf5.h"
 
 #ifdef HAVE_HDF5
-/* Places in a file of libhdf5's older kind. */
+/* Places in a file in libhdf5's older format. */
 enum { SUPER_END = 40, SUPER_TREE = 80, SUPER_HEAP = 88 };
 
 static unsigned char whole[1 << 18];
@@ -45,7 +45,8 @@ static size_t find(const char *wanted, size_t bytes)
     return (size_t)(at - whole);
 }
 
-/* The layout of chunks in so many dimensions (that of values counted): its index's address is 3 bytes on. */
+/* The layout of chunks with that many dimensions (one of them for the value's bytes): the
+ * address of its index is 3 bytes further. */
 static size_t find_chunks(unsigned dims)
 {
     size_t at = find((const char[]){3, 2, (char)dims}, 3);
@@ -61,7 +62,7 @@ static void save(void)
     fclose(file);
 }
 
-/* What is loaded is read, or refused with one line. Then it is loaded anew. */
+/* What is loaded is read, or refused with one line. Then it is loaded again. */
 static void survived(const char *dataset)
 {
     save();
@@ -96,7 +97,7 @@ static hid_t create(void)
     return file;
 }
 
-/* A dataset of zeros; chunk[0] = 0: in one piece. */
+/* A dataset of zeros; chunk[0] = 0: contiguous. */
 static hid_t dataset(hid_t at, const char *name, hid_t type, int dims, const hsize_t *chunk)
 {
     static const char zeros[FRAMES * CHANNELS * 4];
@@ -112,7 +113,7 @@ static hid_t dataset(hid_t at, const char *name, hid_t type, int dims, const hsi
     return data;
 }
 
-/* /g/x, with more attributes than the first piece of its header holds. */
+/* /g/x, with more attributes than fit the first part of its header. */
 static void make(hsize_t rows)
 {
     const hsize_t chunk[2] = {rows, CHANNELS};
@@ -160,7 +161,7 @@ static void names_without_an_end(void **state)
     survived(NULL);
 }
 
-/* Of two heaps that share their names libhdf5 fills in one, and follows nothing in the other. */
+/* Of two heaps that share their names libhdf5 fills in one, and does not follow the other. */
 static void names_of_two_heaps(void **state)
 {
     (void)state;
@@ -186,22 +187,22 @@ static void nodes_of_other_kinds(void **state)
     size_t chunks = find_chunks(3), node = get64(chunks + 3), child = node + 24 + 32;
     size_t groups = get64(SUPER_TREE);
     assert_int_equal(whole[node + 5], 1);
-    put64(chunks + 3, groups); /* held as a group's when it is taken for chunks' */
+    put64(chunks + 3, groups); /* kept as a group's when it is read as chunks' */
     survived("/g/x");
     put64(child, groups);
     survived("/g/x");
-    put64(child, node); /* from which libhdf5 does not come back */
+    put64(child, node); /* from which libhdf5 does not return */
     survived("/g/x");
     put64(child, UINT64_MAX - 1);
     survived("/g/x");
     whole[groups + 5] = 1;
     put64(groups + 24 + 8, groups);
     survived("/g/x");
-    memset(whole + chunks + 11, 0, 4); /* a chunk of no rows */
+    memset(whole + chunks + 11, 0, 4); /* a chunk without rows */
     survived("/g/x");
 }
 
-/* The index of a table beside it, which was read by that table's measure. */
+/* The index of another table, read with this table's sizes. */
 static void index_of_another(void **state)
 {
     (void)state;
@@ -245,7 +246,7 @@ static void lengths_of_messages(void **state)
     whole[find("remarks", 8) + 7] = 'x';
     survived("/g/x");
 
-    /* Links that are counted: their heap and index; values in other files: how many. */
+    /* Counted links: their heap and index; values in other files: their number. */
     hid_t file = create(), how = H5Pcreate(H5P_GROUP_CREATE), out = H5Pcreate(H5P_DATASET_CREATE);
     const hsize_t shape[1] = {10}, none[2] = {0, 0};
     hid_t space = H5Screate_simple(1, shape, NULL);
@@ -271,7 +272,7 @@ static void lengths_of_messages(void **state)
     put64(links + 18, UINT64_MAX - 1);
     survived("/g/x");
     assert_int_equal(whole[files + 4], 1);
-    whole[files + 6] = 2; /* more files than there is room for */
+    whole[files + 6] = 2; /* more files than fit */
     survived("/far");
     put64(files + 8, get64(SUPER_TREE));
     survived("/far");
@@ -282,7 +283,8 @@ static void lengths_of_messages(void **state)
                  "/far: its samples are in other files (external)");
 }
 
-/* Values that are not there are as long as those that are: in a type of its own, and in one that is shared. */
+/* Values that are missing have the same length as those present: with a type of its own, and
+ * with a shared one. */
 static void fill_values_too_short(void **state)
 {
     (void)state;
@@ -311,7 +313,7 @@ static void fill_values_too_short(void **state)
     }
 }
 
-/* A type that lies elsewhere says how many bytes of an attribute's values libhdf5 copies. */
+/* A type stored elsewhere states how many bytes of an attribute's values libhdf5 copies. */
 static void shared_types_too_long(void **state)
 {
     (void)state;
@@ -337,7 +339,7 @@ static void shared_types_too_long(void **state)
     assert_true(H5Fclose(file) >= 0);
     load();
     size_t attribute = find("typed", 6) - 8;
-    assert_int_equal(whole[attribute + 1], 1); /* its type lies elsewhere */
+    assert_int_equal(whole[attribute + 1], 1); /* its type is stored elsewhere */
     size_t type = attribute + 8 + 6;
     for (size_t skip = 0; get64(type) != at[0]; type++) {
         assert_true(++skip < 16);
@@ -348,7 +350,7 @@ static void shared_types_too_long(void **state)
     survived("/x");
 }
 
-/* A dataset whose samples are in other files, and one whose list of them is damaged. */
+/* A dataset with samples in other files, and one with a damaged list of them. */
 static void virtual_is_refused(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * driver.c: a file driver for libhdf5 on our own descriptor: no file is opened twice, mapped or locked; a
- * truncated file is opened as far as it goes; after an error nothing more is written, so that what was flushed
- * stays as it was.
+ * driver.c: a file driver for libhdf5 on our own descriptor: no file is opened twice, mapped or
+ * locked; a truncated file can be opened; after an error nothing more is written, so that flushed
+ * data stay unchanged.
  */
 #include "recording/hdf5/driver.h"
 
@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define READ_AHEAD 4096 /* libhdf5 may read so much more metadata than it needs */
+#define READ_AHEAD 4096 /* libhdf5 may read that much more metadata than it needs */
 
 /* Debian's libhdf5 has no locks of its own. */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
@@ -26,8 +26,8 @@ void weiri_hdf5_enter(weiri_hdf5 *h)
     static bool said;
     pthread_mutex_lock(&one_at_a_time);
     if (!said) {
-        /* At exit libhdf5 would go through what a damaged file left half open, and print. Every file of
-         * ours is closed by us. Without effect where somebody else has begun to use it. */
+        /* At exit libhdf5 would process what a damaged file left half open, and print. We close
+         * all our files. Without effect if somebody else has already used libhdf5. */
         said = true;
         H5dont_atexit();
     }
@@ -66,7 +66,7 @@ static H5FD_t *driver_open(const char *name, unsigned flags, hid_t fapl, haddr_t
 
 static herr_t driver_close(H5FD_t *driver)
 {
-    (void)driver; /* the descriptor is its owner's */
+    (void)driver; /* the descriptor belongs to its owner */
     return 0;
 }
 
@@ -95,7 +95,8 @@ static herr_t driver_set_eoa(H5FD_t *driver, H5FD_mem_t type, haddr_t end)
     return 0;
 }
 
-/* libhdf5 refuses a file that is shorter than it states; helper/rows.c finds out which rows are there. */
+/* libhdf5 refuses a file that is shorter than stated; helper/rows.c finds out which rows are
+ * present. */
 static haddr_t driver_get_eof(const H5FD_t *driver, H5FD_mem_t type)
 {
     (void)type;
@@ -103,7 +104,7 @@ static haddr_t driver_get_eof(const H5FD_t *driver, H5FD_mem_t type)
     return h->reading || h->goes_on ? (haddr_t)INT64_MAX : h->end;
 }
 
-/* Bytes of the file up to its end. */
+/* Length of the file in bytes. */
 static weir_err
 get(const weiri_hdf5 *h, haddr_t at, unsigned char *to, size_t bytes, size_t *ret_got)
 {
@@ -138,11 +139,12 @@ driver_read(H5FD_t *driver, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t byte
     h->short_at = at;
     h->short_bytes = bytes;
     h->short_found = got;
-    /* Metadata that begins after the end, or needs far more than is there, is damaged or cut off. */
+    /* Metadata that begin after the end, or need far more than is present, are damaged or
+     * truncated. */
     if (type != H5FD_MEM_DRAW && (got == 0 || bytes - got > READ_AHEAD)) {
         return -1;
     }
-    /* As libhdf5's own drivers do; whoever needs samples looks at past_end. */
+    /* As libhdf5's own drivers do; readers of samples check past_end. */
     memset((unsigned char *)to + got, 0, bytes - got);
     h->past_end = h->past_end || got < bytes;
     if (type != H5FD_MEM_DRAW || got == bytes) {
@@ -189,7 +191,7 @@ static herr_t driver_truncate(H5FD_t *driver, hid_t dxpl, hbool_t closing)
     if (h->reading || h->dead) {
         return 0;
     }
-    /* What a checkpoint relies on is not cut off before the next one is there. */
+    /* Data needed by a checkpoint are not removed before the next checkpoint is written. */
     if (h->order && h->order->durable && fstat(h->fd, &status) == 0 &&
         (haddr_t)status.st_size >= h->end) {
         return 0;
@@ -206,7 +208,7 @@ static hid_t driver(void)
     static const H5FD_class_t driver_class = {
 #if H5_VERSION_GE(1, 14, 0)
         .version = H5FD_CLASS_VERSION,
-        .value = (H5FD_class_value_t)600, /* of those that nobody has registered */
+        .value = (H5FD_class_value_t)600, /* of those not registered with anybody */
 #endif
         .name = "weir",
         .maxaddr = INT64_MAX,
@@ -224,10 +226,10 @@ static hid_t driver(void)
         .truncate = driver_truncate,
         .fl_map = H5FD_FLMAP_DICHOTOMY,
     };
-    /* Who shares the process may have closed the library in between. */
+    /* Other code in the process may have closed the library in between. */
     if (driver_id < 0 || H5Iis_valid(driver_id) <= 0) {
         driver_id = H5FDregister(&driver_class);
-        /* What it frees it keeps in lists of its own; ours is the cache that does so. */
+        /* libhdf5 keeps freed memory in lists of its own; our cache does that. */
         H5set_free_list_limits(256 * 1024, 64 * 1024, 256 * 1024, 64 * 1024, 128 * 1024, 64 * 1024);
     }
     return driver_id;

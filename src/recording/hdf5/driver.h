@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * driver.h: libhdf5 on a descriptor of ours, as the helper that reads (helper/) and the writer share it.
+ * driver.h: libhdf5 on our own descriptor, shared by the helper that reads (helper/) and the
+ * writer.
  */
 #ifndef WEIRI_HDF5_DRIVER_H
 #define WEIRI_HDF5_DRIVER_H
@@ -11,12 +12,12 @@
 #define H5_USE_110_API
 #include <hdf5.h>
 
-/* libhdf5's own memory for one file that is written: metadata cache, code and tables touched (M7), measured as
- * growth of the resident set, 4.2 to 4.5 MiB (tests/cli/hdf5_memory.sh). */
+/* libhdf5's own memory for one output file: metadata cache, code and tables touched (M7),
+ * measured as growth of the resident set, 4.2 to 4.5 MiB (tests/cli/hdf5_memory.sh). */
 #define WEIRI_HDF5_BYTES    (4608u * 1024u)
 #define WEIRI_HDF5_METADATA (512u * 1024u)
 
-/* order.c: writes of a flush that are held back. */
+/* order.c: delayed writes of a flush. */
 #define WEIRI_HDF5_HELD       64
 #define WEIRI_HDF5_HELD_BYTES (64u * 1024u)
 typedef struct weiri_hdf5_held {
@@ -27,26 +28,26 @@ typedef struct weiri_hdf5_held {
 
 typedef struct weiri_hdf5_order {
     bool holding;
-    bool durable; /* with checkpoints: held until the checkpoint that has it is durable */
+    bool durable; /* with checkpoints: delayed until the checkpoint that contains it is durable */
     size_t count, used;
     weiri_hdf5_held list[WEIRI_HDF5_HELD];
     unsigned char bytes[WEIRI_HDF5_HELD_BYTES];
 } weiri_hdf5_order;
 
-/* A file that libhdf5 reads or writes. */
+/* A file for libhdf5, to read or to write. */
 typedef struct weiri_hdf5 {
-    H5FD_t driver; /* first: libhdf5 sees this */
-    haddr_t end; /* how far the file reaches, as libhdf5 has it: reading, what its header states */
+    H5FD_t driver; /* must be first: libhdf5 uses this */
+    haddr_t end; /* the file's length according to libhdf5: when reading, what its header states */
     int fd;
     bool reading;
-    uint64_t size; /* reading: bytes that are there */
+    uint64_t size; /* reading: bytes present */
     const char *name;
     weiri_hdf5_order *order; /* of the writer; else NULL */
-    bool goes_on;            /* writing: the file is there already */
+    bool goes_on;            /* writing: the file exists already */
     bool dead;               /* writing failed: nothing more is written, and closing succeeds */
     bool past_end;           /* a read went beyond the file's end */
     haddr_t
-        short_at; /* the last read that found too little: where, how much it wanted, and found */
+        short_at; /* the last read that found too few bytes: offset, bytes requested, bytes found */
     size_t short_bytes, short_found;
     weir_err err; /* of our own reads and writes, with its text */
     char why[300];
@@ -62,24 +63,24 @@ void weiri_hdf5_leave(weiri_hdf5 *h);
 
 /* Opens (reading) or creates, inside enter and leave. */
 weir_err weiri_hdf5_open(weiri_hdf5 *h);
-/* The error that `what` failed, with libhdf5's own cause, or with what our driver met. */
+/* The error that `what` failed, with libhdf5's own cause, or with our driver's. */
 weir_err weiri_hdf5_fail(weiri_hdf5 *h, weir_err err, const char *what);
 /* Allocates the next bytes of the file on disk, so that a flush cannot meet a full disk. */
 weir_err weiri_hdf5_reserve(weiri_hdf5 *h, uint64_t bytes);
 
-/* Complex values as h5py has them: a compound of two floats, r and i. Their type, of parts of that type; and the
- * type of the parts, opened, of a type that is such a compound, else H5I_INVALID_HID. */
+/* Complex values as in h5py: a compound of two floats, r and i. The type for parts of that type;
+ * and the type of the parts, opened, of such a compound, else H5I_INVALID_HID. */
 hid_t weiri_hdf5_complex(hid_t part);
 hid_t weiri_hdf5_part(hid_t type);
 
-/* Writes, unless an error was met before: then nothing. WEIR_E_IO. */
+/* Writes, unless there was an error before: then nothing. WEIR_E_IO. */
 weir_err weiri_hdf5_put(weiri_hdf5 *h, haddr_t at, const void *from, size_t bytes);
 
-/* Holds a write back; false: it must be written at once (a new block, or the list is full). */
+/* Delays a write; false: it must be written at once (a new block, or the list is full). */
 bool weiri_hdf5_hold(weiri_hdf5 *h, H5FD_mem_t type, haddr_t at, size_t bytes, const void *from);
-/* Copies what is held back over what was read. */
+/* Copies delayed writes over what was read. */
 void weiri_hdf5_overlay(const weiri_hdf5 *h, haddr_t at, size_t bytes, void *to);
-/* Writes what was held back, in its order. WEIR_E_IO. */
+/* Writes the delayed blocks, in their order. WEIR_E_IO. */
 weir_err weiri_hdf5_release(weiri_hdf5 *h);
 
 extern const weiri_encoding weiri_hdf5_encoding;

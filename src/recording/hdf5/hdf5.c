@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * hdf5.c: a dataset of an HDF5 file: frames first, then channels, then up to two further dimensions. libhdf5 reads
- * in a program of its own (child.c, helper/): here is what is asked of it, and what its answers mean. Rate, labels,
- * units, scale and start time are about.c's.
+ * hdf5.c: reads a dataset of an HDF5 file: frames first, then channels, then up to two further
+ * dimensions. libhdf5 reads in a program of its own (child.c, helper/): this file has the questions
+ * to it, and the meaning of its answers. about.c has rate, labels, units, scale and start time.
  */
 #include <string.h>
 
@@ -57,7 +57,7 @@ static weir_err choose(weiri_reader *reader, hdf5_in *in)
 
 /* ---- how its values are stored --------------------------------------------------------------------------------- */
 
-/* The coding that holds every value, as which the helper is to send them. */
+/* The coding that can hold every value, in which the helper is to send them. */
 static weir_err take_type(weiri_reader *reader, const weiri_hdf5_described *data)
 {
     static const weir_dtype dtypes[WEIRI_CODINGS] = {WEIR_U8,  WEIR_U16, WEIR_I16, WEIR_I32,
@@ -140,7 +140,7 @@ static uint64_t sent_rows(const weiri_reader *reader)
     return rows ? rows : 1;
 }
 
-/* Two of them, in memory that the helper shares. */
+/* Two blocks, in memory shared with the helper. */
 static uint64_t shared_bytes(const weiri_reader *reader)
 {
     return 2 * sent_rows(reader) * frame_bytes(reader);
@@ -179,7 +179,7 @@ static weir_err open_dataset(weiri_reader *reader, hdf5_in *in)
     weiri_side_read(reader, shape, in->data.dims > 1 ? in->data.dims : 2);
     err = weiri_hdf5_about(reader, in);
     if (err == WEIR_OK && in->child.socket < 0) {
-        err = weiri_hdf5_child_take(&in->child, NULL, 0); /* it died of one of these questions */
+        err = weiri_hdf5_child_take(&in->child, NULL, 0); /* it crashed on one of these questions */
     }
     return err;
 }
@@ -254,7 +254,7 @@ static weir_err hdf5_plan(const weiri_reader *reader, uint64_t tile_frames, uint
     return WEIR_OK;
 }
 
-/* The next block. All rows to the end are asked for at once, so that the helper reads ahead. */
+/* The next block. All rows to the end are requested at once, so that the helper reads ahead. */
 static weir_err next_block(weiri_reader *reader, hdf5_in *in, uint64_t row)
 {
     weiri_hdf5_question ask = {.verb = WEIRI_HDF5_NEXT};
@@ -271,7 +271,7 @@ static weir_err next_block(weiri_reader *reader, hdf5_in *in, uint64_t row)
     weiri_hdf5_child_ask(&in->child, ask, "", "");
     weir_err err = weiri_hdf5_child_answer(&in->child, &head);
     if (err != WEIR_OK) {
-        weiri_hdf5_child_stop(&in->child, err); /* what follows is not asked for again */
+        weiri_hdf5_child_stop(&in->child, err); /* later rows are not requested again */
         return err;
     }
     if (head.kind != WEIRI_HDF5_BLOCK || head.count == 0 || head.count > sent_rows(reader) ||
@@ -284,7 +284,7 @@ static weir_err next_block(weiri_reader *reader, hdf5_in *in, uint64_t row)
     return WEIR_OK;
 }
 
-/* Rows go forward; those before the first, which a selection skips, are passed over. */
+/* Rows are read forward; those before the first selected one are skipped. */
 static weir_err
 hdf5_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_t *ret_frames)
 {
@@ -319,7 +319,7 @@ hdf5_read(weiri_reader *reader, uint64_t index, size_t frames, void *rows, size_
 }
 #endif
 
-/* The signature is at byte 0, or behind a block of the user's of 512, 1024, ... bytes: MATLAB's is of 512. */
+/* The signature is at byte 0, or after a user block of 512, 1024, ... bytes: MATLAB's has 512. */
 static bool probe(const unsigned char *first, size_t count)
 {
     for (size_t at = 0; at + 8 <= count; at = at ? 2 * at : 512) {
@@ -342,7 +342,8 @@ const weiri_format_ops weiri_format_hdf5 = {
 #endif
              .extensions = ".h5 .hdf5 .nwb"},
     .kin =
-        ".mat", /* version 7.3 is HDF5, which its signature tells; earlier ones are refused by name */
+        /* version 7.3 is HDF5, recognised by its signature; earlier ones are refused by name */
+    ".mat",
     .datasets = true,
     .probe = probe,
 #ifdef WEIRI_HDF5

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * HDF5, with libhdf5's own driver as the other side: what it wrote is read in every layout, what we wrote it
- * reads; cut anywhere, a file gives its whole rows or one line.
+ * HDF5, compared with libhdf5's own driver: files that it wrote are read in every layout, it reads
+ * files that we wrote; truncated anywhere, a file gives its complete rows or an error of one line.
  */
 #include "recordings_hdf5.h"
 
 #ifdef HAVE_HDF5
-/* It asks for what a damaged length says before it reads so far; none of that is touched, or there. */
+/* It allocates what a damaged length states before it reads that far; none of that memory is
+ * touched, or present. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -111,7 +112,7 @@ static void layouts(void **state)
     options.dataset = "/g/y";
     assert_fails(weir_recording_open(own_path("t.h5"), &options, &source), WEIR_E_RECORDING,
                  "/g/y cannot be opened: libhdf5 ");
-    /* The helper's memory is declared (M7): a limit below it refuses. */
+    /* The helper's memory is declared (M7): a lower limit is refused. */
     weir_cache *cache = NULL;
     weir_cache_options limits = weir_cache_options_default();
     limits.memory_limit = 1 << 20;
@@ -123,7 +124,7 @@ static void layouts(void **state)
     weir_cache_destroy(cache);
 }
 
-/* Two segments, 256-byte frames, with a flush in between and after it, as a run has it. */
+/* Two segments, 256-byte frames, with a flush in between and after it, as in a run. */
 static void write_out(bool finish)
 {
     static float rows[FRAMES][64];
@@ -184,7 +185,7 @@ static void what_is_written(void **state)
         H5Dclose(data);
         H5Fclose(file);
     }
-    unlink(own_path("o.h5.json")); /* the file says it by itself */
+    unlink(own_path("o.h5.json")); /* the file states it by itself */
     weir_source *source = NULL;
     assert_ok(weir_recording_open(own_path("o.h5"), NULL, &source));
     const weir_source_info *info = source->ops->info(source);
@@ -246,7 +247,7 @@ static size_t as_it_is(
     return bytes;
 }
 
-/* Who wrote it had a filter that is not there: it is named. */
+/* Its writer had a filter that is missing here: the error names it. */
 static void filter_that_is_not_there(void **state)
 {
     (void)state;
@@ -316,8 +317,8 @@ static void refused(const char *dataset, weir_err err, const char *why)
     assert_fails(weir_recording_open(own_path("b.h5"), &options, &source), err, why);
 }
 
-/* The root's entry of a group leads to the root: libhdf5 goes down until its stack ends, or for hours. A path
- * through it leads to what is there. */
+/* The root group contains itself: libhdf5 recurses until its stack ends, or for hours. A path
+ * through it leads to existing objects. */
 static void group_in_itself(void **state)
 {
     (void)state;
@@ -329,7 +330,8 @@ static void group_in_itself(void **state)
     refused("/g/g/x", WEIR_E_RECORDING, "cannot be opened");
 }
 
-/* Types of attributes that are objects of their own, links that leave the file, addresses of 4 and 8 bytes. */
+/* Types of attributes that are objects of their own, links out of the file, addresses of 4 and 8
+ * bytes. */
 static void what_lies_elsewhere(void **state)
 {
     (void)state;
@@ -371,8 +373,9 @@ static void what_lies_elsewhere(void **state)
     }
 }
 
-/* Damage anywhere is one line or the values that are there: no crash, no loop, no more memory than the cache
- * grants. The first bytes hold the superblock, headers, indexes and the heap of texts. */
+/* Damage anywhere gives one line or the values that are present: no crash, no loop, no more
+ * memory than the cache grants. The first bytes contain the superblock, headers, indexes and the
+ * heap of texts. */
 static void flips(void **state)
 {
     (void)state;
@@ -421,7 +424,7 @@ static void flips(void **state)
         }
         weir_cache_destroy(cache);
     }
-    assert_true(opened > TRIES / 2); /* most of it is no harm */
+    assert_true(opened > TRIES / 2); /* most of it is harmless */
 }
 
 int main(void)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * order.c: the order in which a flush of libhdf5 reaches the file. libhdf5 writes its index, headers and
- * superblock as they come, and whoever kills the process in between leaves a file that points to what is not
- * there. Here what a flush writes over is held back until it is complete, and then goes out so that the file
- * can be read after every single write: new blocks at once, then the superblock (how far the file reaches), the
- * index from its root down (a parent that knows of a new child before the old child gives up its half), other
- * blocks, and the headers last (how many rows there are). Rows themselves go straight to new places.
+ * order.c: the order in which a flush of libhdf5 reaches the file. libhdf5 writes its index,
+ * headers and superblock in any order, and if the process is killed in between, the file points to
+ * blocks that do not exist. Here overwriting writes of a flush are delayed until the flush is
+ * complete, and then made in an order in which the file can be read after every single write: new
+ * blocks at once, then the superblock (the file's length), the index from its root down (a parent
+ * refers to a new child before the old child loses its half), other blocks, and the headers last
+ * (the number of rows). Rows themselves are written directly to new places.
  *
- * A power cut keeps no order, and a checkpoint must have the file as it was then. So with checkpoints all that would
- * be written over is held back until it is in a durable checkpoint: whoever resumes writes it again, and has that
- * state, whatever part of it was on the disk.
+ * A power cut preserves no order, and a checkpoint needs the file as it was then. So with
+ * checkpoints all overwriting writes are delayed until they are in a durable checkpoint: a resumed
+ * run writes them again and so restores that state, whatever part of it had reached the disk.
  */
 #include "recording/hdf5/driver.h"
 
@@ -24,7 +25,7 @@ enum {
     HEADER = 1000
 };
 
-/* Where the file holds no node yet, this one is new. */
+/* If the file has no node there yet, this one is new. */
 static bool is_new_node(const weiri_hdf5 *h, haddr_t at)
 {
     char mark[4];
@@ -80,7 +81,8 @@ weir_err weiri_hdf5_release(weiri_hdf5 *h)
 {
     weiri_hdf5_order *order = h->order;
     order->holding = order->durable;
-    /* By rank, else as they came: of two states of one block the later one goes last. */
+    /* By rank, else in order of arrival: of two states of one block the later one is written
+     * last. */
     for (size_t i = 1; i < order->count; i++) {
         weiri_hdf5_held one = order->list[i];
         size_t to = i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * read.h: a dataset that is read, as hdf5.c, values.c and about.c share it.
+ * read.h: what hdf5.c, values.c and about.c share about a dataset that is read.
  */
 #ifndef WEIRI_HDF5_READ_H
 #define WEIRI_HDF5_READ_H
@@ -12,17 +12,18 @@ typedef struct hdf5_in {
     weiri_hdf5_described data;
     uint64_t columns;            /* values of a frame */
     char group[WEIRI_HDF5_PATH]; /* that the dataset is in */
-    unsigned char *answer;       /* room for WEIRI_HDF5_ANSWER */
-    /* Rows on their way: */
-    uint64_t blocks;           /* that have come */
-    uint64_t next, left, done; /* the row that comes next; rows of its block to take, and taken */
+    unsigned char *answer;       /* buffer of WEIRI_HDF5_ANSWER bytes */
+    /* Rows being received: */
+    uint64_t blocks;           /* number received */
+    uint64_t next, left, done; /* the next row; rows of its block left to deliver, and delivered */
 } hdf5_in;
 
-/* values.c: of an attribute (its object, its name), a dataset (its path, "") or a member of one (its path,
- * ".member"). What cannot be read is told by a notice; what is not there is not. Where the helper has died,
- * nothing is there, and weiri_hdf5_child_take says why. */
+/* values.c: values of an attribute (its object, its name), a dataset (its path, "") or a member
+ * of one (its path, ".member"). Values that cannot be read are reported by a notice; missing
+ * ones are not. After the helper has crashed all are missing, and weiri_hdf5_child_take returns
+ * the cause. */
 
-/* Up to count values from first on, into in->answer; false: none. Of a text kind each is ended by a 0. */
+/* Up to count values from first on, into in->answer; false: none. Texts end with a zero byte. */
 bool weiri_hdf5_some(weiri_reader *reader,
                      hdf5_in *in,
                      const char *place,
@@ -30,7 +31,8 @@ bool weiri_hdf5_some(weiri_reader *reader,
                      uint64_t first,
                      uint64_t count,
                      weiri_hdf5_answer *ret_answer);
-/* The only number there, finite. A text that is a number with a unit of that kind (or WEIR_PLAIN) is one. */
+/* The only number there, finite. A text that is a number with a unit of that kind (or
+ * WEIR_PLAIN) counts as one. */
 bool weiri_hdf5_number(weiri_reader *reader,
                        hdf5_in *in,
                        const char *place,
@@ -42,10 +44,11 @@ const char *const *weiri_hdf5_texts(
     weiri_reader *reader, hdf5_in *in, const char *place, const char *name, uint64_t count);
 const double *weiri_hdf5_numbers(
     weiri_reader *reader, hdf5_in *in, const char *place, const char *name, uint64_t count);
-/* How many there are. */
+/* The number of values. */
 uint64_t weiri_hdf5_count(weiri_reader *reader, hdf5_in *in, const char *place, const char *name);
 
-/* about.c: rate, labels, units, scale, segments and start time, as far as the side file has not said them. */
+/* about.c: rate, labels, units, scale, segments and start time, unless the side file states
+ * them. */
 weir_err weiri_hdf5_about(weiri_reader *reader, hdf5_in *in);
 
 #endif

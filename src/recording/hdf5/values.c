@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * values.c: numbers and texts of attributes and small datasets, asked of the helper. What it answers is checked:
- * a process that a damaged file has led astray may answer anything.
+ * values.c: numbers and texts of attributes and small datasets, requested from the helper. Its
+ * answers are checked: with a damaged file it may answer anything.
  */
 #include "recording/hdf5/read.h"
 
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Each text ends, and none is behind the last. */
+/* Each text ends, and nothing follows the last one. */
 static bool texts_end(const unsigned char *texts, const weiri_hdf5_answer *head)
 {
     uint64_t ends = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * write.c: an output as an HDF5 file: /data (frames first, in chunks, growing), its rate, dims and start
- * time as attributes, /labels, /units, /segments, /axes/NAME, /chain. Rows are collected into whole chunks
- * in the planned buffer, so libhdf5 needs no cache for them. Between two flushes only new bytes are written;
- * a flush makes room first, so that a full disk leaves the last one whole.
+ * write.c: an output as an HDF5 file: /data (frames first, in chunks, growing), its rate, dims and
+ * start time as attributes, /labels, /units, /segments, /axes/NAME, /chain. Rows are collected into
+ * whole chunks in the planned buffer, so libhdf5 needs no cache for them. Between two flushes only
+ * new bytes are written; a flush allocates disk space first, so that a full disk leaves the last
+ * flush intact.
  */
 #include "recording/hdf5/driver.h"
 
@@ -16,14 +17,15 @@
 #define CHUNK_SECONDS 10
 #define TEXT_BYTES    96 /* of a label, as labels are made unique */
 #define BATCH         64
-#define FLUSH_BYTES   (1024u * 1024u) /* most that a flush adds: the metadata cache and its blocks */
+/* the most that a flush adds: the metadata cache and its blocks */
+#define FLUSH_BYTES (1024u * 1024u)
 
 typedef struct hdf5_out {
     weiri_hdf5 h;
     hid_t type, data, segments, span, left_out;
     hsize_t chunk[WEIR_MAX_DIMS];
     uint64_t written; /* rows in the file */
-    uint64_t flushed; /* of them, with the last flush */
+    uint64_t flushed; /* of them, at the last flush */
     size_t held;      /* rows in the buffer */
     bool open;
     weiri_hdf5_order order;
@@ -66,8 +68,8 @@ static weir_err plan(const weiri_writer *writer, const weir_spec *spec, uint64_t
 
 /* ---- small things ------------------------------------------------------------------------------------- */
 
-/* Texts are of fixed length: those of varying length lie in a heap of their own, which libhdf5 does not
- * read safely from a damaged file. */
+/* Texts have a fixed length: those of variable length are stored in a separate heap, which
+ * libhdf5 does not read safely from a damaged file. */
 static hid_t text_type(size_t bytes)
 {
     hid_t type = H5Tcopy(H5T_C_S1);
@@ -77,7 +79,7 @@ static hid_t text_type(size_t bytes)
     return type;
 }
 
-/* One text, as an attribute or, however long, as a dataset. */
+/* One text, as an attribute or, of any length, as a dataset. */
 static bool put_text(hid_t at, const char *name, const char *text, bool set)
 {
     hid_t type = text_type(strlen(text)), space = H5Screate(H5S_SCALAR);
@@ -111,7 +113,7 @@ static bool put_dims(hid_t at, const weir_spec *spec)
     return good;
 }
 
-/* Many texts as a dataset, some at a time through a small buffer. */
+/* Many texts as a dataset, in parts through a small buffer. */
 static bool put_texts(hid_t at, const char *name, const char *const *texts, hsize_t count)
 {
     char some[BATCH][TEXT_BYTES];
@@ -240,7 +242,7 @@ static hid_t make_growing(hid_t file,
     return made;
 }
 
-/* Rows [first, first + count) of a dataset that is as long as that. */
+/* Rows [first, first + count) of a dataset of that length. */
 static bool put_rows(
     hid_t data, hid_t type, const hsize_t *size, uint32_t dims, uint64_t first, const void *rows)
 {
@@ -298,7 +300,7 @@ static bool make_datasets(hdf5_out *out, const weir_spec *spec)
     make_types(out, spec);
     out->data = make_growing(out->h.file, "data", out->type, spec->dim_count, out->chunk, size);
     out->segments = make_growing(out->h.file, "segments", out->span, 1, span_chunk, NULL);
-    /* Its one chunk is made now, so that it lies before the rows: a cut file keeps it. */
+    /* Its only chunk is created now, so that it is before the rows: a truncated file keeps it. */
     static const weiri_span empty = {0};
     static const hsize_t one[WEIR_MAX_DIMS] = {1};
     return out->data >= 0 && out->segments >= 0 &&
@@ -368,7 +370,7 @@ static weir_err rows(weiri_writer *writer, const weir_message *block)
     size_t frame = (size_t)weir_spec_frame_bytes(&writer->spec);
     const unsigned char *at = block->data;
     for (size_t left = block->frames; left > 0;) {
-        /* Up to the end of a chunk of the file, wherever a flush has cut. */
+        /* Up to the end of a chunk of the file, wherever a flush ended. */
         size_t room = (size_t)(out->chunk[0] - out->written % out->chunk[0]) - out->held;
         size_t count = left < room ? left : room;
         memcpy(out->rows + out->held * frame, at, count * frame);
@@ -415,7 +417,7 @@ static weir_err flush_in_order(hdf5_out *out)
     if (!good) {
         out->order.count = 0; /* the file stays as the last flush left it */
     }
-    /* With checkpoints what is held goes into the next one, and then to the file. */
+    /* With checkpoints delayed writes go into the next checkpoint, and then to the file. */
     weir_err err = good && out->order.durable ? WEIR_OK : weiri_hdf5_release(&out->h);
     return good && err == WEIR_OK ? WEIR_OK
                                   : weiri_hdf5_fail(&out->h, WEIR_E_IO, "cannot be flushed");
@@ -459,7 +461,7 @@ static void end(weiri_writer *writer)
         return;
     }
     weiri_hdf5_enter(&out->h);
-    out->h.dead = true; /* what was flushed stays as it is */
+    out->h.dead = true; /* flushed data stay unchanged */
     weir_err err = close_file(out);
     (void)err;
     weiri_hdf5_leave(&out->h);
@@ -467,7 +469,7 @@ static void end(weiri_writer *writer)
 
 /* ---- checkpoints ------------------------------------------------------------------------------------- */
 
-/* What is held back: each block after its place. */
+/* The delayed writes: each block after its place. */
 static weir_err position(weiri_writer *writer, weir_checkpoint *checkpoint)
 {
     const hdf5_out *out = writer->own;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * helper.h: the program weir-hdf5: reads one HDF5 file for a weir that started it. libhdf5 1.10 does not survive
- * every damaged file, and what it allocates follows from the file; in a process of its own a crash is an error,
- * memory has a limit that the kernel keeps, and a loop ends.
+ * helper.h: the program weir-hdf5: reads one HDF5 file for the process that started it. libhdf5
+ * 1.10 crashes on some damaged files, and the file determines how much it allocates; in a process
+ * of its own a crash is an error, memory has a limit enforced by the kernel, and endless loops are
+ * stopped.
  */
 #ifndef WEIRI_HDF5_HELPER_H
 #define WEIRI_HDF5_HELPER_H
@@ -15,20 +16,20 @@ typedef struct opened {
     char name[WEIRI_HDF5_PATH];
     hid_t data, space;
     uint32_t dims;
-    hsize_t shape[WEIR_MAX_DIMS], chunk[WEIR_MAX_DIMS]; /* chunk[0] 0: not in chunks */
-    uint64_t row_bytes;                                 /* in the file, unpacked */
+    hsize_t shape[WEIR_MAX_DIMS], chunk[WEIR_MAX_DIMS]; /* chunk[0] 0: not chunked */
+    uint64_t row_bytes;                                 /* in the file, uncompressed */
     uint64_t chunk_bytes, across, cache_bytes;
     bool filtered, is_complex;
 } opened;
 
-/* main.c: answers. The process ends where nobody hears them. */
+/* main.c: answers. The process ends if nobody reads them. */
 void answer(const weiri_hdf5_answer *head, const void *bytes);
 void answer_failed(weir_err err);
-/* The next question, or the end of the process; texts of WEIRI_HDF5_PATH. */
+/* The next question, or the end of the process; texts of WEIRI_HDF5_PATH bytes. */
 weiri_hdf5_question next_question(char *place, char *name);
-/* Begins the time that the next step may take. */
+/* Starts the time limit of the next step. */
 void watch(void);
-/* How much private memory may be allocated. */
+/* Sets how much private memory may be allocated. */
 void grant(uint64_t bytes);
 
 /* objects.c. WEIR_E_USAGE: a link into another file. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * main.c of weir-hdf5: limits, then questions (protocol.h) answered one after the other. The file is descriptor
- * 0, the socket 1, memory for blocks 3; no other file is opened, but filters that libhdf5 loads. Ends when the socket is closed.
- * Standard error is closed by who started it: what a damaged heap makes glibc print is nothing for a user.
+ * main.c of weir-hdf5: sets limits, then answers questions (protocol.h) one after the other. The
+ * file is descriptor 0, the socket 1, memory for blocks 3; no other file is opened, except filters
+ * that libhdf5 loads. Ends when the socket is closed. The starting process closes standard error:
+ * what glibc prints about a damaged heap is of no use to a user.
  */
 #include <errno.h>
 #include <limits.h>
@@ -80,7 +81,8 @@ void watch(void)
         seconds = stated ? atoi(stated) : 0;
         seconds = seconds > 0 ? seconds : 60;
     }
-    /* Of computing: waiting for a slow disk, or for the reader, is no loop. Ends the process. */
+    /* Limits computing time: waiting for a slow disk, or for the reader, does not count. Ends
+     * the process. */
     setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = seconds}, NULL);
 }
 
@@ -99,8 +101,8 @@ void grant(uint64_t bytes)
 }
 
 #if defined(__GLIBC__) && !defined(SANITIZED)
-/* libhdf5 1.10 corrupts its heap where it is refused memory, and then crashes: it is ended before, with the reason.
- * These take the place of libc's in every library here. */
+/* libhdf5 1.10 corrupts its heap when memory is refused, and then crashes: the process ends
+ * before that, with the reason. These functions replace libc's in every library of this program. */
 extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *memory, size_t bytes);
@@ -136,7 +138,8 @@ __attribute__((visibility("default"))) void *realloc(void *memory, size_t bytes)
 
 static void set_limits(void)
 {
-    static const int ignored[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP}; /* who started this decides */
+    /* the starting process decides */
+    static const int ignored[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};
     sigset_t none;
     sigemptyset(&none);
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) {
@@ -149,14 +152,16 @@ static void set_limits(void)
     setrlimit(RLIMIT_STACK, &(struct rlimit){WEIRI_HDF5_STACK, WEIRI_HDF5_STACK});
 #endif
 #ifdef __GLIBC__
-    /* Chunks come and go, and their pages would be given back and zeroed anew each time (a quarter of the time). */
+    /* Chunks are allocated and freed repeatedly; their pages would be returned and zeroed again
+     * each time (a quarter of the time). */
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
 #endif
     grant(WEIRI_HDF5_DATA);
 }
 
-/* Where libhdf5 looks for it: at 0, 512, 1024, 2048, ... Its own message would be that the file ends. */
+/* Where libhdf5 looks for it: at 0, 512, 1024, 2048, ... Its own message would be that the file
+ * ends. */
 static weir_err check_signature(void)
 {
     char found[8] = "";

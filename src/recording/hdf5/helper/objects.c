@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * objects.c of weir-hdf5: which datasets of numbers a file has, and the values of attributes and small datasets,
- * some at a time. What they mean is the reader's business (../about.c).
+ * objects.c of weir-hdf5: the datasets of numbers in a file, and the values of attributes and small
+ * datasets, in parts. The reader interprets them (../about.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 static bool left_the_file;
 
-/* Another file would be read past our driver. */
+/* Another file would be read without our driver. */
 static herr_t refuse_link(const char *file,
                           const char *group,
                           const char *other_file,
@@ -63,7 +63,8 @@ typedef struct search {
     weir_err err;
 } search;
 
-/* Numbers, more than one. Of those in other files (virtual) the shape is not asked for, which would open them. */
+/* Numbers, more than one. The shape of those stored in other files (virtual) is not requested,
+ * since that would open them. */
 static bool is_signal(hid_t data)
 {
     hid_t type = H5Dget_type(data), create = H5Dget_create_plist(data), space = H5I_INVALID_HID;
@@ -84,8 +85,8 @@ static bool is_signal(hid_t data)
     return is;
 }
 
-/* In NWB files the signals are named "data"; what else holds numbers (timestamps, channel_conversion, columns of the
- * table of electrodes) is about them. */
+/* In NWB files the signals are named "data"; other datasets of numbers (timestamps,
+ * channel_conversion, columns of the table of electrodes) describe them. */
 static bool may_be_signal(const search *all, const char *name)
 {
     const char *slash = strrchr(name, '/');
@@ -162,8 +163,8 @@ typedef struct source {
     uint64_t total;
 } source;
 
-/* Values [first, first + count) as that type of memory, within *ret_memory; NULL: libhdf5 cannot, or they are
- * too long. */
+/* Values [first, first + count) as that memory type, within *ret_memory; NULL: libhdf5 cannot,
+ * or they are too long. */
 static void *
 fetch(const source *from, hid_t type, uint64_t first, uint64_t count, void **ret_memory)
 {
@@ -179,7 +180,7 @@ fetch(const source *from, hid_t type, uint64_t first, uint64_t count, void **ret
     }
     herr_t err = 0;
     if (count == 0) {
-        whole = false; /* asked is how many there are */
+        whole = false; /* the question was their number */
     } else if (!from->data) {
         err = H5Aread(from->id, type, *ret_memory);
     } else if (whole) {
@@ -192,7 +193,8 @@ fetch(const source *from, hid_t type, uint64_t first, uint64_t count, void **ret
                   ? -1
                   : 0;
         if (err >= 0) {
-            H5Sclose(memory); /* else not: any further call of libhdf5 forgets the cause */
+            /* otherwise not: any further call of libhdf5 would overwrite the cause */
+            H5Sclose(memory);
         }
     }
     return err < 0 ? NULL : (char *)*ret_memory + (whole ? first * width : 0);

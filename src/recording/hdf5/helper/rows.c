@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * rows.c of weir-hdf5: a dataset's shape and type, how much of it is in the file, and its rows in blocks. Of one in
- * chunks libhdf5's cache is as large as one row of chunks, so that each is read and unpacked once.
+ * rows.c of weir-hdf5: a dataset's shape and type, how much of it is in the file, and its rows in
+ * blocks. For a chunked dataset libhdf5's cache has the size of one row of chunks, so that each is
+ * read and uncompressed once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +12,9 @@
 #include "recording/hdf5/helper/helper.h"
 
 #define MOST_CACHE    (UINT64_C(1) << 30)
-#define CHUNKS        64u   /* read by one call, which allocates as much for each of them: */
+#define CHUNKS        64u   /* read by one call, which allocates this much for each of them: */
 #define CHUNK_BYTES   8192u /* measured: 5.3 KiB */
-#define CACHED_BYTES  1024u /* for a chunk in the cache, beside it */
+#define CACHED_BYTES  1024u /* for a chunk in the cache, in addition to it */
 #define CONVERT_BYTES (64u * 1024u)
 
 static weir_err elsewhere(const weiri_hdf5 *h, const char *name, const char *how)
@@ -34,7 +35,7 @@ static size_t slots_of(const opened *in)
     return slots;
 }
 
-/* Of one call: rows of chunks, and columns of the second dimension; *ret_chunks: chunks. */
+/* For one call: rows of chunks, and columns of the second dimension; *ret_chunks: chunks. */
 static uint64_t call_rows(const opened *in, uint64_t *ret_columns, uint64_t *ret_chunks)
 {
     uint64_t wide = in->dims > 1 ? (in->shape[1] + in->chunk[1] - 1) / in->chunk[1] : 1;
@@ -46,8 +47,9 @@ static uint64_t call_rows(const opened *in, uint64_t *ret_columns, uint64_t *ret
     return rows;
 }
 
-/* What libhdf5 allocates for a cache of one row of chunks: unpacking leaves a buffer of up to twice a chunk in the
- * cache, from one of the packed bytes; an eighth for what malloc cannot use. */
+/* What libhdf5 allocates for a cache of one row of chunks: uncompressing leaves a buffer of up
+ * to twice a chunk in the cache, from one of the compressed bytes; an eighth for what malloc
+ * cannot use. */
 static uint64_t chunk_memory(const opened *in)
 {
     uint64_t columns = 0, chunks = 0;
@@ -82,7 +84,8 @@ static weir_err take_chunks(weiri_hdf5 *h, opened *in, hid_t create, size_t valu
 
 /* ---- what is there of what is stated --------------------------------------------------------------------------- */
 
-/* Whether the chunks of that row are within the file. libhdf5 1.10 goes through the whole index for each. */
+/* Whether the chunks of that row are within the file. libhdf5 1.10 searches the whole index for
+ * each. */
 static bool row_is_there(const weiri_hdf5 *h, const opened *in, uint64_t number)
 {
     hsize_t at[WEIR_MAX_DIMS] = {number * in->chunk[0]}, bytes = 0;
@@ -107,8 +110,8 @@ static bool row_is_there(const weiri_hdf5 *h, const opened *in, uint64_t number)
     }
 }
 
-/* Rows of chunks up to the first that is missing. They are taken to lie in the order in which they were written;
- * where they do not, reading meets the gap. */
+/* Rows of chunks up to the first missing one. They are assumed to be stored in the order in
+ * which they were written; if they are not, reading finds the gap. */
 static uint64_t whole_rows(const weiri_hdf5 *h, const opened *in)
 {
     uint64_t low = 0, high = in->shape[0] / in->chunk[0] + (in->shape[0] % in->chunk[0] != 0);
@@ -123,9 +126,9 @@ static uint64_t whole_rows(const weiri_hdf5 *h, const opened *in)
     return low;
 }
 
-/* Rows whose chunks are there: of a file that was cut, and of a dataset whose shape states more than the file can
- * hold (packed to a thousandth at most), as it is longer than what was written into it. A dataset with some
- * chunks missing keeps its length and fill values. */
+/* Rows whose chunks are present: for a truncated file, and for a dataset whose shape states more
+ * than the file can contain (compressed to a thousandth at most), because it is longer than what
+ * was written. A dataset with some chunks missing keeps its length and fill values. */
 static uint64_t rows_in_chunks(const weiri_hdf5 *h, const opened *in, bool cut)
 {
     uint64_t most = h->size, bytes = in->row_bytes, rows = 0;
@@ -257,7 +260,7 @@ static uint64_t columns_of(const opened *in)
     return columns;
 }
 
-/* Opened again with a cache of one row of chunks, whose memory has been granted. */
+/* Opens it again with a cache of one row of chunks, whose memory has been granted. */
 static weir_err open_with_cache(weiri_hdf5 *h, opened *in)
 {
     if (in->chunk[0] == 0) {
@@ -276,7 +279,7 @@ static weir_err open_with_cache(weiri_hdf5 *h, opened *in)
 /* How rows are read. */
 typedef struct rows_to {
     hid_t type, transfer;
-    uint64_t piece;   /* rows of one call; of chunks whole ones */
+    uint64_t piece;   /* rows of one call; for chunks complete ones */
     uint64_t columns; /* of the second dimension, in one call */
     size_t row_bytes;
 } rows_to;
@@ -298,7 +301,7 @@ static bool read_call(weiri_hdf5 *h,
                 H5Dread(in->data, to->type, memory, in->space, to->transfer, rows) >= 0 &&
                 !h->past_end;
     if (good) {
-        H5Sclose(memory); /* else not: any further call of libhdf5 forgets the cause */
+        H5Sclose(memory); /* otherwise not: any further call of libhdf5 would overwrite the cause */
     }
     return good;
 }
@@ -318,7 +321,7 @@ read_piece(weiri_hdf5 *h, opened *in, uint64_t first, uint64_t count, const rows
     return good;
 }
 
-/* The number of a filter that the file needs and this libhdf5 has not; 0: there is none. */
+/* The number of a filter that the file needs and this libhdf5 does not have; 0: none. */
 static int missing_filter(const opened *in)
 {
     hid_t create = H5Dget_create_plist(in->data);
