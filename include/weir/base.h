@@ -158,7 +158,7 @@ typedef enum weir_setting_type {
     WEIR_SETTING_ENUM_LIST, /* weir_list of int: one name or a list of them */
     WEIR_SETTING_BOOL,      /* bool */
     WEIR_SETTING_LIST,      /* weir_list of double: one number or a list of them */
-    WEIR_SETTING_MATRIX,    /* weir_matrix: a list of rows of equal length */
+    WEIR_SETTING_MATRIX,    /* weir_matrix: a list of rows of equal length, a file, or a choice */
     WEIR_SETTING_ANY,       /* const weir_value *: the processing unit parses it itself */
     WEIR_SETTING_IGNORED    /* accepted with a notice and ignored: a setting of ezmsg-sigproc */
 } weir_setting_type;
@@ -173,6 +173,7 @@ typedef struct weir_list {
     bool listed; /* given as a list (maybe of one entry); false: as a single value */
 } weir_list;
 
+/* rows is 0 where there are no numbers: null (columns is 0), or choice number columns - 1. */
 typedef struct weir_matrix {
     size_t rows, columns;
     const double *numbers; /* row-major */
@@ -191,7 +192,7 @@ typedef struct weir_setting {
     weir_quantity kind;          /* of a NUMBER, QUANTITY, LIST */
     const char *preset;          /* default, as in a chain file; "null" = none; NULL = required */
     double min, max;             /* allowed range, ends included; both 0 = any finite number */
-    const weir_choice *choices;  /* of an ENUM or ENUM_LIST; ends in a NULL name */
+    const weir_choice *choices;  /* of an ENUM or ENUM_LIST, or also of a MATRIX; ends in a NULL name */
     size_t offset;               /* of the field in the unit's settings struct */
     const char *help;            /* one line */
     const char *example;         /* a value that works on 30 kHz data, for documentation and the

@@ -75,6 +75,15 @@ typedef struct weiri_shift {
     bool split; /* no value of the row is missing, and there are three */
 } weiri_shift;
 
+/* Some outputs of a matrix, at most WEIRI_PANEL_BYTES of a row, and the inputs that they use, ascending. */
+#define WEIRI_PANEL_BYTES 128
+typedef struct weiri_panel {
+    const uint32_t *inputs, *outputs; /* their numbers: input_count, width */
+    size_t input_count, width;
+    bool adjacent;       /* outputs are one after the other */
+    const void *weights; /* of the samples' type, [1 + input_count x WEIRI_PANEL_BYTES]: offsets first */
+} weiri_panel;
+
 /* Rows of dots.c are filled up with zeros to a multiple of it. */
 #define WEIRI_DOTS 8
 
