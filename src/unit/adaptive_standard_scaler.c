@@ -14,11 +14,6 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     return err == WEIR_OK && !given->passthrough ? weiri_units_follow(plan, 0.0, "") : err;
 }
 
-static void prepare(const void *settings, const weiri_unit_plan *plan, void *constants)
-{
-    weiri_ewma_prepare(settings, plan, constants);
-}
-
 static void run(weiri_block *block, const weiri_work *work)
 {
     const weiri_kernels *kernels = weiri_kernels_get();
@@ -44,7 +39,7 @@ const weiri_unit_ops weiri_unit_adaptive_standard_scaler = {
          .settings = weiri_ewma_table},
     .settings_bytes = sizeof(weiri_ewma_settings),
     .plan = plan,
-    .prepare = prepare,
+    .prepare = weiri_ewma_prepare,
     .reset = weiri_recursive_reset,
     .run = run,
     .strided = true,

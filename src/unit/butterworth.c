@@ -14,20 +14,6 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     return err == WEIR_OK ? weiri_iir_plan(plan, &sections) : err;
 }
 
-static void prepare(const void *settings, const weiri_unit_plan *plan, void *constants)
-{
-    weiri_sos_params sections;
-    (void)weiri_butterworth_design(settings, plan->in, &sections);
-    weiri_recursive_sections(plan, &sections, constants);
-}
-
-static uint64_t settle(const void *settings, const weiri_unit_plan *plan, double tolerance)
-{
-    weiri_sos_params sections;
-    (void)weiri_butterworth_design(settings, plan->in, &sections);
-    return weiri_iir_settle(&sections, tolerance);
-}
-
 typedef struct butterworth_settings {
     weiri_butterworth filter;
 } butterworth_settings;
@@ -61,8 +47,8 @@ const weiri_unit_ops weiri_unit_butterworth = {
          .settings = table},
     .settings_bytes = sizeof(butterworth_settings),
     .plan = plan,
-    .prepare = prepare,
-    .settle = settle,
+    .prepare = weiri_iir_prepare,
+    .settle = weiri_iir_settle,
     .reset = weiri_recursive_reset,
     .run = weiri_iir_run,
     .strided = true,

@@ -12,13 +12,10 @@ typedef struct zero_phase_settings {
     int64_t grain;
 } zero_phase_settings;
 
-/* What follows from the settings; every error of them. */
-typedef struct design {
-    weiri_sos_params sections;
-    uint64_t grain, ahead;
-} design;
-
-static weir_err make(const zero_phase_settings *settings, const weir_spec *in, design *ret_design)
+/* Every error of the settings. */
+static weir_err make(const zero_phase_settings *settings,
+                     const weir_spec *in,
+                     weiri_forward_backward_design *ret_design)
 {
     weir_err err = weiri_butterworth_design(&settings->filter, in, &ret_design->sections);
     if (err != WEIR_OK || ret_design->sections.sections == 0) {
@@ -39,31 +36,16 @@ static weir_err make(const zero_phase_settings *settings, const weir_spec *in, d
 
 static weir_err plan(const void *settings, weiri_unit_plan *plan)
 {
-    design d = {0};
+    weiri_forward_backward_design d = {0};
     weir_err err = make(settings, plan->in, &d);
     if (err == WEIR_OK && d.sections.sections == 0) {
         weiri_notice(plan->notices,
                      "butterworth_zero_phase: order 0 passes the signal through unchanged");
     }
-    err =
-        err == WEIR_OK ? weiri_forward_backward_plan(plan, &d.sections, d.grain, d.ahead, 0) : err;
+    err = err == WEIR_OK ? weiri_forward_backward_plan(plan, &d) : err;
     /* What the look-ahead cuts off is not the same at all frequencies: 0.05 frames at settle_cutoff 0.01. */
     plan->delay_frames = d.sections.sections > 0 ? (double)NAN : 0.0;
     return err;
-}
-
-static void prepare(const void *settings, const weiri_unit_plan *plan, void *constants)
-{
-    design d = {0};
-    (void)make(settings, plan->in, &d);
-    weiri_forward_backward_prepare(plan, &d.sections, d.grain, d.ahead, 0, constants);
-}
-
-static uint64_t settle(const void *settings, const weiri_unit_plan *plan, double tolerance)
-{
-    design d = {0};
-    (void)make(settings, plan->in, &d);
-    return weiri_forward_backward_settle(plan, &d.sections, tolerance);
 }
 
 static const weir_setting table[] = {
@@ -113,8 +95,8 @@ const weiri_unit_ops weiri_unit_butterworth_zero_phase = {
              .settings = table},
     .settings_bytes = sizeof(zero_phase_settings),
     .plan = plan,
-    .prepare = prepare,
-    .settle = settle,
+    .prepare = weiri_forward_backward_prepare,
+    .settle = weiri_forward_backward_settle,
     .reset = weiri_forward_backward_reset,
     .run = weiri_forward_backward_run,
 };

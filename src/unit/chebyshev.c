@@ -99,20 +99,6 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     return err == WEIR_OK ? weiri_iir_plan(plan, &sections) : err;
 }
 
-static void prepare(const void *settings, const weiri_unit_plan *plan, void *constants)
-{
-    weiri_sos_params sections;
-    (void)design(settings, plan->in, &sections);
-    weiri_recursive_sections(plan, &sections, constants);
-}
-
-static uint64_t settle(const void *settings, const weiri_unit_plan *plan, double tolerance)
-{
-    weiri_sos_params sections;
-    (void)design(settings, plan->in, &sections);
-    return weiri_iir_settle(&sections, tolerance);
-}
-
 static const weir_choice bands[] = {{.name = "lowpass", .also = "low"},
                                     {.name = "highpass", .also = "high"},
                                     {.name = "bandpass", .also = "band"},
@@ -206,8 +192,8 @@ const weiri_unit_ops weiri_unit_chebyshev = {
          .settings = table},
     .settings_bytes = sizeof(chebyshev_settings),
     .plan = plan,
-    .prepare = prepare,
-    .settle = settle,
+    .prepare = weiri_iir_prepare,
+    .settle = weiri_iir_settle,
     .reset = weiri_recursive_reset,
     .run = weiri_iir_run,
     .strided = true,

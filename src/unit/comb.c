@@ -82,20 +82,6 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     return err == WEIR_OK ? weiri_iir_plan(plan, &sections) : err;
 }
 
-static void prepare(const void *settings, const weiri_unit_plan *plan, void *constants)
-{
-    weiri_sos_params sections;
-    (void)design(settings, plan->in, &sections);
-    weiri_recursive_sections(plan, &sections, constants);
-}
-
-static uint64_t settle(const void *settings, const weiri_unit_plan *plan, double tolerance)
-{
-    weiri_sos_params sections;
-    (void)design(settings, plan->in, &sections);
-    return weiri_iir_settle(&sections, tolerance);
-}
-
 static const weir_choice kinds[] = {{.name = "notch"}, {.name = "peak"}, {0}};
 static const weir_choice scalings[] = {{.name = "constant"}, {.name = "proportional"}, {0}};
 
@@ -168,8 +154,8 @@ const weiri_unit_ops weiri_unit_comb = {
          .settings = table},
     .settings_bytes = sizeof(comb_settings),
     .plan = plan,
-    .prepare = prepare,
-    .settle = settle,
+    .prepare = weiri_iir_prepare,
+    .settle = weiri_iir_settle,
     .reset = weiri_recursive_reset,
     .run = weiri_iir_run,
     .strided = true,

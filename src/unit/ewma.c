@@ -4,23 +4,6 @@
  */
 #include "unit/ewma_shared.h"
 
-enum { WORDS = 2 }; /* weight, mean */
-
-static weir_err plan(const void *settings, weiri_unit_plan *plan)
-{
-    return weiri_ewma_plan(settings, plan, WORDS);
-}
-
-static void prepare(const void *settings, const weiri_unit_plan *plan, void *constants)
-{
-    weiri_ewma_prepare(settings, plan, constants);
-}
-
-static uint64_t settle(const void *settings, const weiri_unit_plan *plan, double tolerance)
-{
-    return weiri_ewma_settle(settings, plan, tolerance);
-}
-
 static void run(weiri_block *block, const weiri_work *work)
 {
     const weiri_kernels *kernels = weiri_kernels_get();
@@ -40,9 +23,9 @@ const weiri_unit_ops weiri_unit_ewma = {
              .flags = WEIR_UNIT_STATEFUL | WEIR_UNIT_HOLDS_OVER_GAP | WEIR_UNIT_COLUMNWISE,
              .settings = weiri_ewma_table},
     .settings_bytes = sizeof(weiri_ewma_settings),
-    .plan = plan,
-    .prepare = prepare,
-    .settle = settle,
+    .plan = weiri_ewma_plan_mean,
+    .prepare = weiri_ewma_prepare,
+    .settle = weiri_ewma_settle,
     .reset = weiri_recursive_reset,
     .run = run,
     .strided = true,

@@ -25,25 +25,28 @@ weir_err weiri_ewma_plan(const weiri_ewma_settings *settings, weiri_unit_plan *p
                                 false);
 }
 
-void weiri_ewma_prepare(const weiri_ewma_settings *settings,
-                        const weiri_unit_plan *plan,
-                        weiri_recursive *ret_constants)
+weir_err weiri_ewma_plan_mean(const void *settings, weiri_unit_plan *plan)
 {
-    double alpha = -expm1(-1.0 / (settings->time_constant * plan->in->rate_hz));
+    return weiri_ewma_plan(settings, plan, 2); /* weight, mean */
+}
+
+void weiri_ewma_prepare(const void *settings, const weiri_unit_plan *plan, void *constants)
+{
+    const weiri_ewma_settings *given = settings;
+    double alpha = -expm1(-1.0 / (given->time_constant * plan->in->rate_hz));
     weiri_ewma_params params = {alpha, 1.0 - alpha};
-    weiri_recursive_prepare(plan, &params, sizeof params, ret_constants);
+    weiri_recursive_prepare(plan, &params, sizeof params, constants);
 }
 
 /* Weights of samples before a frame, k frames later: (beta^(k + 1) - beta^(n + 1)) / (1 - beta^(n + 1)) in all,
  * at most beta^(k + 1), with beta = exp(-1 / (time constant x rate)). */
-uint64_t weiri_ewma_settle(const weiri_ewma_settings *settings,
-                           const weiri_unit_plan *plan,
-                           double tolerance)
+uint64_t weiri_ewma_settle(const void *settings, const weiri_unit_plan *plan, double tolerance)
 {
-    if (settings->passthrough || tolerance >= 1.0) {
+    const weiri_ewma_settings *given = settings;
+    if (given->passthrough || tolerance >= 1.0) {
         return 0;
     }
-    double frames = ceil(-log(tolerance) * settings->time_constant * plan->in->rate_hz) - 1.0;
+    double frames = ceil(-log(tolerance) * given->time_constant * plan->in->rate_hz) - 1.0;
     return frames < 0x1p63 ? (uint64_t)fmax(frames, 0.0)
                            : WEIR_SETTLES_NEVER; /* a tolerance of 0 too */
 }

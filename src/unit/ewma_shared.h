@@ -17,12 +17,10 @@ typedef struct weiri_ewma_settings {
 extern const weir_setting weiri_ewma_table[];
 
 weir_err weiri_ewma_plan(const weiri_ewma_settings *settings, weiri_unit_plan *plan, size_t words);
-void weiri_ewma_prepare(const weiri_ewma_settings *settings,
-                        const weiri_unit_plan *plan,
-                        weiri_recursive *ret_constants);
-/* Of the mean. */
-uint64_t weiri_ewma_settle(const weiri_ewma_settings *settings,
-                           const weiri_unit_plan *plan,
-                           double tolerance);
+void weiri_ewma_prepare(const void *settings, const weiri_unit_plan *plan, void *constants);
+
+/* Of units that need the mean alone. */
+weir_err weiri_ewma_plan_mean(const void *settings, weiri_unit_plan *plan);
+uint64_t weiri_ewma_settle(const void *settings, const weiri_unit_plan *plan, double tolerance);
 
 #endif

@@ -311,14 +311,18 @@ void weiri_forward_backward_reset(weiri_block *block)
 #define FRAMES_MOST ((uint64_t)1 << 40)
 
 weir_err weiri_forward_backward_plan(weiri_unit_plan *plan,
-                                     const weiri_sos_params *sections,
-                                     uint64_t grain,
-                                     uint64_t ahead,
-                                     uint64_t padding)
+                                     const weiri_forward_backward_design *design)
 {
-    weir_err err = weiri_recursive_plan_sections(plan, sections);
+    uint64_t grain = design->grain, ahead = design->ahead, padding = design->padding;
+    weiri_forward_backward_design *made = plan->memory.get(plan->memory.user, sizeof *made);
+    if (made == NULL) {
+        return WEIR_E_NOMEM;
+    }
+    *made = *design;
+    plan->made = made;
+    weir_err err = weiri_recursive_plan_sections(plan, &design->sections);
     plan->constant_bytes += offsetof(weiri_forward_backward, filter);
-    if (err != WEIR_OK || sections->sections == 0) {
+    if (err != WEIR_OK || design->sections.sections == 0) {
         return err;
     }
     if (ahead > FRAMES_MOST || grain > FRAMES_MOST) {
@@ -337,26 +341,27 @@ weir_err weiri_forward_backward_plan(weiri_unit_plan *plan,
     return err;
 }
 
-void weiri_forward_backward_prepare(const weiri_unit_plan *plan,
-                                    const weiri_sos_params *sections,
-                                    uint64_t grain,
-                                    uint64_t ahead,
-                                    uint64_t padding,
-                                    void *ret_constants)
+void weiri_forward_backward_prepare(const void *settings,
+                                    const weiri_unit_plan *plan,
+                                    void *constants)
 {
-    weiri_forward_backward *constants = ret_constants;
-    constants->grain = grain;
-    constants->ahead = ahead;
-    constants->padding = padding;
-    weiri_recursive_sections(plan, sections, &constants->filter);
+    (void)settings;
+    const weiri_forward_backward_design *design = plan->made;
+    weiri_forward_backward *c = constants;
+    c->grain = design->grain;
+    c->ahead = design->ahead;
+    c->padding = design->padding;
+    weiri_recursive_sections(plan, &design->sections, &c->filter);
 }
 
 /* The forward filter's output differs by `rest` of it at most, 3 times that through the extension; the backward filter
  * makes at most the sum of its response of this. Then as many frames more as the output is behind. */
-uint64_t weiri_forward_backward_settle(const weiri_unit_plan *plan,
-                                       const weiri_sos_params *sections,
-                                       double tolerance)
+uint64_t
+weiri_forward_backward_settle(const void *settings, const weiri_unit_plan *plan, double tolerance)
 {
+    (void)settings;
+    const weiri_forward_backward_design *design = plan->made;
+    const weiri_sos_params *sections = &design->sections;
     if (sections->sections == 0) {
         return 0;
     }

@@ -19,21 +19,21 @@ typedef struct weiri_forward_backward {
     weiri_recursive filter; /* the last one: it ends with the sections that there are */
 } weiri_forward_backward;
 
-/* In plan. At least padding + 1 frames are looked ahead. No sections: the signal passes through. */
+/* What a unit's settings ask for. */
+typedef struct weiri_forward_backward_design {
+    weiri_sos_params sections; /* none: the signal passes through */
+    uint64_t grain, ahead;     /* frames; at least padding + 1 are looked ahead */
+    uint64_t padding;
+} weiri_forward_backward_design;
+
+/* For plan. The design is kept for the other functions of such a unit, which are these. */
 weir_err weiri_forward_backward_plan(weiri_unit_plan *plan,
-                                     const weiri_sos_params *sections,
-                                     uint64_t grain,
-                                     uint64_t ahead,
-                                     uint64_t padding);
-void weiri_forward_backward_prepare(const weiri_unit_plan *plan,
-                                    const weiri_sos_params *sections,
-                                    uint64_t grain,
-                                    uint64_t ahead,
-                                    uint64_t padding,
-                                    void *ret_constants);
-uint64_t weiri_forward_backward_settle(const weiri_unit_plan *plan,
-                                       const weiri_sos_params *sections,
-                                       double tolerance);
+                                     const weiri_forward_backward_design *design);
+void weiri_forward_backward_prepare(const void *settings,
+                                    const weiri_unit_plan *plan,
+                                    void *constants);
+uint64_t
+weiri_forward_backward_settle(const void *settings, const weiri_unit_plan *plan, double tolerance);
 void weiri_forward_backward_reset(weiri_block *block);
 void weiri_forward_backward_run(weiri_block *block, const weiri_work *work);
 

@@ -58,12 +58,26 @@ weir_err weiri_iir_design(const weiri_edges *edges,
 
 weir_err weiri_iir_plan(weiri_unit_plan *plan, const weiri_sos_params *sections)
 {
+    weiri_sos_params *made = plan->memory.get(plan->memory.user, sizeof *made);
+    if (made == NULL) {
+        return WEIR_E_NOMEM;
+    }
+    *made = *sections;
+    plan->made = made;
     plan->delay_frames = sections->sections > 0 ? (double)NAN : 0.0;
     return weiri_recursive_plan_sections(plan, sections);
 }
 
-uint64_t weiri_iir_settle(const weiri_sos_params *sections, double tolerance)
+void weiri_iir_prepare(const void *settings, const weiri_unit_plan *plan, void *constants)
 {
+    (void)settings;
+    weiri_recursive_sections(plan, plan->made, constants);
+}
+
+uint64_t weiri_iir_settle(const void *settings, const weiri_unit_plan *plan, double tolerance)
+{
+    (void)settings;
+    const weiri_sos_params *sections = plan->made;
     return sections->sections > 0 ? weiri_sos_settle(sections, tolerance) : 0;
 }
 

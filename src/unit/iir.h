@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * iir.h: what units share that filter by second-order sections, however these were designed: checks of edges and
- * designs, plan, constants and run. Such a unit is a settings table and a function from settings and rate to sections.
+ * designs, plan, constants and run. Such a unit is a settings table, and a plan that turns settings and rate into
+ * sections.
  */
 #ifndef WEIRI_IIR_H
 #define WEIRI_IIR_H
@@ -34,10 +35,11 @@ weir_err weiri_iir_design(const weiri_edges *edges,
                           double high,
                           weiri_sos_params *ret_sections);
 
-/* In plan of a unit with these sections, whose prepare is weiri_recursive_sections; of none, it passes the signal
- * through. */
+/* For plan: without sections the signal passes through. The sections are kept for the other functions of such a unit,
+ * which are these. */
 weir_err weiri_iir_plan(weiri_unit_plan *plan, const weiri_sos_params *sections);
-uint64_t weiri_iir_settle(const weiri_sos_params *sections, double tolerance);
+void weiri_iir_prepare(const void *settings, const weiri_unit_plan *plan, void *constants);
+uint64_t weiri_iir_settle(const void *settings, const weiri_unit_plan *plan, double tolerance);
 void weiri_iir_run(weiri_block *block, const weiri_work *work);
 
 /* Butterworth filters: settings of three units. */

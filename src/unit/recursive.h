@@ -48,10 +48,10 @@ enum { WEIRI_RECURSIVE_STATE, WEIRI_RECURSIVE_STARTED };
 
 void weiri_recursive_reset(weiri_block *block);
 
-/* By the kernel of the block's dtype. */
 /* State goes on where a changed filter has its coefficients in another form. */
 void weiri_recursive_changed(weiri_block *block, const void *constants_before);
 
+/* By the kernel of the block's dtype. */
 void weiri_recursive_run(weiri_block *block,
                          const weiri_work *work,
                          weiri_recurrence_fn *f32,

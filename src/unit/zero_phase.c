@@ -12,12 +12,6 @@ typedef struct zero_phase_settings {
     int64_t grain;
 } zero_phase_settings;
 
-/* What follows from the settings; every error of them. */
-typedef struct design {
-    weiri_sos_params sections;
-    uint64_t grain, ahead, padding;
-} design;
-
 /* As scipy.signal.sosfiltfilt: 3 times the length of the filter, zeros and poles at 0 that cancel left out. */
 static uint64_t padding_of(const weiri_sos_params *sections)
 {
@@ -29,7 +23,10 @@ static uint64_t padding_of(const weiri_sos_params *sections)
     return 3 * (2 * sections->sections + 1 - (zeros < poles ? zeros : poles));
 }
 
-static weir_err make(const zero_phase_settings *settings, const weir_spec *in, design *ret_design)
+/* Every error of the settings. */
+static weir_err make(const zero_phase_settings *settings,
+                     const weir_spec *in,
+                     weiri_forward_backward_design *ret_design)
 {
     weir_err err = weiri_butterworth_design(&settings->filter, in, &ret_design->sections);
     if (err != WEIR_OK || ret_design->sections.sections == 0) {
@@ -47,28 +44,12 @@ static weir_err make(const zero_phase_settings *settings, const weir_spec *in, d
 
 static weir_err plan(const void *settings, weiri_unit_plan *plan)
 {
-    design d = {0};
+    weiri_forward_backward_design d = {0};
     weir_err err = make(settings, plan->in, &d);
     if (err == WEIR_OK && d.sections.sections == 0) {
         weiri_notice(plan->notices, "zero_phase: order 0 passes the signal through unchanged");
     }
-    return err == WEIR_OK
-               ? weiri_forward_backward_plan(plan, &d.sections, d.grain, d.ahead, d.padding)
-               : err;
-}
-
-static void prepare(const void *settings, const weiri_unit_plan *plan, void *constants)
-{
-    design d = {0};
-    (void)make(settings, plan->in, &d);
-    weiri_forward_backward_prepare(plan, &d.sections, d.grain, d.ahead, d.padding, constants);
-}
-
-static uint64_t settle(const void *settings, const weiri_unit_plan *plan, double tolerance)
-{
-    design d = {0};
-    (void)make(settings, plan->in, &d);
-    return weiri_forward_backward_settle(plan, &d.sections, tolerance);
+    return err == WEIR_OK ? weiri_forward_backward_plan(plan, &d) : err;
 }
 
 static const weir_setting table[] = {
@@ -105,8 +86,8 @@ const weiri_unit_ops weiri_unit_zero_phase = {
          .settings = table},
     .settings_bytes = sizeof(zero_phase_settings),
     .plan = plan,
-    .prepare = prepare,
-    .settle = settle,
+    .prepare = weiri_forward_backward_prepare,
+    .settle = weiri_forward_backward_settle,
     .reset = weiri_forward_backward_reset,
     .run = weiri_forward_backward_run,
 };
