@@ -108,4 +108,13 @@ static inline double drive_settles(drive *d, size_t before, double tolerance, ui
     return earlier;
 }
 
+/* What a unit's plan answers to settings that it does not accept: the detail starts with the setting at fault. */
+static inline void drive_refused(weir_err err, const char *start)
+{
+    assert_int_equal(err, WEIR_E_CHAIN);
+    if (strncmp(weir_err_detail(), start, strlen(start)) != 0) {
+        fail_msg("'%s' does not start with '%s'", weir_err_detail(), start);
+    }
+}
+
 #endif

@@ -118,11 +118,8 @@ static void settings_are_checked(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         drive *d = NULL;
         weir_spec spec = weir_spec_make(WEIR_F32, cases[i].rate, 2, NULL, NULL);
-        assert_int_equal(drive_open("resample", &spec, cases[i].given, cases[i].count, &d),
-                         WEIR_E_CHAIN);
-        if (strncmp(weir_err_detail(), cases[i].detail, strlen(cases[i].detail)) != 0) {
-            fail_msg("'%s' does not start with '%s'", weir_err_detail(), cases[i].detail);
-        }
+        drive_refused(drive_open("resample", &spec, cases[i].given, cases[i].count, &d),
+                      cases[i].detail);
     }
     drive *d = NULL; /* the rate that is there: nothing happens */
     weir_spec spec = weir_spec_make(WEIR_F32, 1000.0, 2, NULL, NULL);
