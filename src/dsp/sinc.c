@@ -9,29 +9,19 @@
 
 #include <math.h>
 
+#include "dsp/bessel.h"
+#include "dsp/fir.h"
+
 #define MARGIN_DB 16.0
 #define PI        3.14159265358979323846
 
-/* Modified Bessel function of the first kind, order 0, by its series; 0 <= x < 700. */
-static double bessel(double x)
-{
-    double term = 1.0, sum = 1.0;
-    for (double k = 1.0; term > sum * 1e-17; k += 1.0) {
-        term *= (x / (2.0 * k)) * (x / (2.0 * k));
-        sum += term;
-    }
-    return sum;
-}
-
 weiri_sinc weiri_sinc_design(double pass, double stop, double attenuation_db)
 {
-    double db = attenuation_db + MARGIN_DB, least = fmax(db, 21.0);
-    double beta = db > 50.0 ? 0.1102 * (db - 8.7)
-                            : 0.5842 * pow(least - 21.0, 0.4) + 0.07886 * (least - 21.0);
+    double db = fmax(attenuation_db + MARGIN_DB, 21.0); /* of the formulas' least */
     return (weiri_sinc){
         .cutoff = (pass + stop) / 2.0,
-        .half = (least - 7.95) / (2.285 * 2.0 * PI * (stop - pass)) / 2.0 + 1.0,
-        .beta = beta,
+        .half = (db - 7.95) / (2.285 * 2.0 * PI * (stop - pass)) / 2.0 + 1.0,
+        .beta = weiri_kaiser_beta(db),
     };
 }
 
@@ -48,7 +38,7 @@ void weiri_sinc_taps(const weiri_sinc *sinc, double fraction, double *ret_taps)
         double at = (double)i - (double)reach + 1.0 - fraction, place = at / sinc->half;
         double x = 2.0 * PI * sinc->cutoff * at, part = 1.0 - place * place;
         double value = fabs(x) < 1e-9 ? 1.0 : sin(x) / x;
-        ret_taps[i] = part > 0.0 ? value * bessel(sinc->beta * sqrt(part)) : 0.0;
+        ret_taps[i] = part > 0.0 ? value * (double)weiri_bessel_i0(sinc->beta * sqrt(part)) : 0.0;
         sum += ret_taps[i];
     }
     for (size_t i = 0; i < 2 * reach; i++) {

@@ -19,8 +19,6 @@ enum { FEW = 3 };
 
 typedef float vf __attribute__((vector_size(WEIRI_VECTOR)));
 typedef float vf_loose __attribute__((vector_size(WEIRI_VECTOR), aligned(4), may_alias));
-typedef double vd __attribute__((vector_size(WEIRI_VECTOR)));
-typedef double vd_loose __attribute__((vector_size(WEIRI_VECTOR), aligned(8), may_alias));
 
 WEIRI_INLINE vf fma_f32(vf a, vf b, vf c)
 {
@@ -33,14 +31,9 @@ WEIRI_INLINE vf fma_f32(vf a, vf b, vf c)
 #endif
 }
 
-WEIRI_INLINE vd fma_f64(vd a, vd b, vd c)
-{
-    return weiri_vd_fma(a, b, c);
-}
-
 #define UNROLL_ROWS _Pragma("GCC unroll 12")
 
-#define MATRIX(type_name, type, v, v_loose)                                                        \
+#define MATRIX(type_name, type, v, v_loose, fma)                                                   \
     WEIRI_INLINE void rows_##type_name(size_t rows, const type *in, size_t stride, size_t step,    \
                                        const weiri_panel *panel, type *out, size_t out_stride,     \
                                        size_t out_step)                                            \
@@ -62,8 +55,8 @@ WEIRI_INLINE vd fma_f64(vd a, vd b, vd c)
                 UNROLL_ROWS                                                                        \
                 for (size_t r = 0; r < rows; r++) {                                                \
                     v all = x[r * stride] - (v){0};                                                \
-                    sums[r][0] = fma_##type_name(all, w0, sums[r][0]);                             \
-                    sums[r][1] = fma_##type_name(all, w1, sums[r][1]);                             \
+                    sums[r][0] = fma(all, w0, sums[r][0]);                                         \
+                    sums[r][1] = fma(all, w1, sums[r][1]);                                         \
                 }                                                                                  \
             }                                                                                      \
             size_t some = panel->width - at < 2 * LANES ? panel->width - at : 2 * LANES;           \
@@ -109,5 +102,5 @@ WEIRI_INLINE vd fma_f64(vd a, vd b, vd c)
         }                                                                                          \
     }
 
-MATRIX(f32, float, vf, vf_loose)
-MATRIX(f64, double, vd, vd_loose)
+MATRIX(f32, float, vf, vf_loose, fma_f32)
+MATRIX(f64, double, weiri_vd, weiri_vd_loose, weiri_vd_fma)
