@@ -149,7 +149,7 @@ static void write_cell(FILE *file, const char *text)
     fprintf(file, "<td class=\"n\">%s</td>", text);
 }
 
-/* Lag, delay and settling time of a unit; other parts have none. */
+/* Lag, delay and settling time; parts other than units have none. */
 static void write_times(FILE *file, const weir_plan_part *part)
 {
     char text[CLI_FIGURE] = "";

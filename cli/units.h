@@ -9,7 +9,7 @@
 
 #include <weir/unit.h>
 
-/* The page of a unit, and the table of ezmsg-sigproc's classes, as Markdown. */
+/* Markdown: a unit's page, and the table of ezmsg-sigproc's classes. */
 void cli_unit_markdown(const weir_unit_info *unit, FILE *file);
 void cli_ezmsg_markdown(FILE *file);
 

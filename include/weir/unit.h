@@ -23,7 +23,7 @@ extern "C" {
 #define WEIR_UNIT_COMPLEX        256u /* accepts complex values too; other units reject them */
 #define WEIR_UNIT_RECORDS        512u /* detects events: see weir_chain_on_records */
 
-/* Settling time, in frames, of a unit whose output depends on all earlier input: counters, adaptive units. */
+/* A settling time: the output depends on all earlier input (counters, adaptive units). */
 #define WEIR_SETTLES_NEVER UINT64_MAX
 
 /* An event that a processing unit detected in its input: 32 bytes, without padding. */

@@ -384,7 +384,7 @@ read_node(weir_chain *chain, const weiri_unit_ops *ops, const addition *what, we
 
 static weir_err append(weir_chain *chain, const addition *what, int *ret_node);
 
-/* ---- a unit that stands for several ------------------------------------------------------------- */
+/* ---- composite units ------------------------------------------------------------------------------ */
 
 typedef struct expansion {
     weiri_expansion to; /* first */

@@ -176,7 +176,7 @@ void weiri_live_exchange(weir_chain *chain, weiri_node *node)
     }
 }
 
-/* "lowpass.cutoff" of a unit that stands for several: the part and its setting. */
+/* The part of a composite unit that "lowpass.cutoff" names; the key becomes the part's, "cutoff". */
 static weiri_node *find_part(const weir_chain *chain, weiri_node *last, weir_value *setting)
 {
     for (int i = last->first; i < last->number; i++) {

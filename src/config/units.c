@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * units.c: the list of units in a chain file: entries, splits, and the units that join their
- * branches. The settings of a unit are described by its descriptor and read by the chain when the
+ * branches. A unit's descriptor describes its settings, and the chain reads them when the
  * unit is added; errors in them get file, line and column there.
  */
 #include "config/units.h"

@@ -23,7 +23,7 @@ typedef struct weiri_remez {
     bool hilbert; /* antisymmetric taps: the gain is that of a 90 degree phase shift */
 } weiri_remez;
 
-/* Bytes of work memory for so many taps. */
+/* Size of the work memory for a filter of `taps` taps, in bytes. */
 size_t weiri_remez_bytes(size_t taps);
 
 /* The taps; taps odd, 3..WEIRI_REMEZ_TAPS. false: no convergence, as where the ripple is below rounding. */

@@ -194,7 +194,7 @@ typedef struct weiri_format_ops {
     size_t ops_size; /* sizeof(weiri_format_ops) */
     weir_format_info info;
     bool bare;          /* accepts --dtype, --channels-in-file and --offset */
-    const char *scheme; /* path prefix of a source that is not a file ("synthetic:"), or NULL */
+    const char *scheme; /* path prefix that selects the format ("synthetic:"): there is no file; or NULL */
     /* a file contains several, one of which is named by PATH:/NAME or --dataset */
     bool datasets;
     const char *not_built; /* the part missing in this build: its files are refused; or NULL */

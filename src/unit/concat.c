@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * concat.c: merge under the name that ezmsg-sigproc has for inputs that are in step. Inputs of a unit always are: the
- * chain aligns them.
+ * concat.c: the unit merge by another name: ezmsg-sigproc has two classes, for synchronous inputs and for others. Here
+ * inputs are always synchronous: the chain aligns them.
  */
 #include "unit/merge.h"
 

@@ -218,7 +218,7 @@ drive_prepare(drive *d, const void *settings, const weiri_unit_plan *plan)
     return prepared;
 }
 
-/* Whether flags, due and fields of a unit go together. */
+/* Checks that flags, due and fields are consistent. */
 static inline void drive_check_plan(const drive *d)
 {
     const weiri_unit_plan *plan = &d->plan;
@@ -383,7 +383,7 @@ static inline void drive_log(drive *d, drive_part *part, const weiri_work *work)
     }
 }
 
-/* Calls of a unit with records end with one that neither consumes nor produces. */
+/* Whether the last call of a segment is due, which units with records get: it consumes and produces nothing. */
 static inline bool drive_tell(const drive *d, drive_part *part, bool ended, weiri_work *work)
 {
     bool last = ended && d->plan.record_frames > 0 && !part->told;

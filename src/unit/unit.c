@@ -65,7 +65,7 @@ weir_err weir_unit_find(const char *name, const weir_unit_info **ret_info)
     return err;
 }
 
-/* ---- units that stand for several ----------------------------------------------------------------- */
+/* ---- composite units ------------------------------------------------------------------------------ */
 
 static const weir_value *given(const weiri_expansion *to, const char *name)
 {

@@ -143,7 +143,7 @@ typedef struct weiri_queue weiri_queue; /* of a device: defined by the heap that
 typedef void
 weiri_compute_fn(const weiri_block *block, const void *in, void *out, size_t first, size_t count);
 
-/* A unit that stands for several (a composite) has `expand` instead of all that follows its settings: the chain calls
+/* A composite unit stands for several. It has `expand` instead of all that follows its settings: the chain calls
  * it when the unit is added, and it names its parts, each after the one before. These are ordinary steps of the plan,
  * called "bandpower.spectrogram.window" there and in errors. */
 typedef struct weiri_expansion {
