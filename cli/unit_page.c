@@ -137,6 +137,7 @@ void cli_unit_markdown(const weir_unit_info *unit, FILE *file)
     put_example_plan(unit, file);
     put_paragraph(file, "ezmsg-sigproc", unit->ezmsg);
     put_paragraph(file, "Differences", unit->differs);
+    put_paragraph(file, "Tested against", unit->checks);
     fputs("```yaml\nchain:\n", file);
     unit_put_example(unit, file, "  ");
     fprintf(file,

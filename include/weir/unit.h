@@ -50,6 +50,7 @@ typedef struct weir_unit_info {
     const char *ezmsg; /* classes of ezmsg-sigproc 3.11.1 with these settings, separated by spaces:
                             "ewma.EWMATransformer" */
     const char *differs; /* what differs from these classes, and why */
+    const char *checks;  /* what tests compare its values with, if not recorded answers of ezmsg-sigproc */
 } weir_unit_info;
 
 /* Number of units, and one by number or by name. Valid as long as the process. Any thread.

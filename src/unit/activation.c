@@ -80,6 +80,7 @@ const weiri_unit_ops weiri_unit_activation = {
                         "and 1, NaN outside, all treated as missing by the next unit; log_expit: y "
                         "= -log(1 + exp(-x)), exact for large |x| too.",
              .ezmsg = "activation.ActivationTransformer",
+             .checks = "values of SciPy",
              .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(activation_settings),

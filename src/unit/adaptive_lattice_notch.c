@@ -161,6 +161,7 @@ const weiri_unit_ops weiri_unit_adaptive_lattice_notch = {
          .differs = "The frequency, which there is a coordinate axis beside the signal, is an "
                     "output of its own (output: frequency). chunkwise: true is not allowed: its "
                     "output would depend on message boundaries.",
+         .checks = "values of ezmsg-sigproc",
          .flags = WEIR_UNIT_STATEFUL | WEIR_UNIT_COLUMNWISE,
          .settings = table},
     .settings_bytes = sizeof(notch_settings),

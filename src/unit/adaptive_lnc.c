@@ -422,6 +422,7 @@ const weiri_unit_ops weiri_unit_adaptive_lnc = {
          .differs =
              "freq_time_constant: 0 stands for None; without a limit of the deviation give a "
              "large one. A missing sample adds nothing to the estimate.",
+         .checks = "values of ezmsg-sigproc",
          .flags = WEIR_UNIT_STATEFUL | WEIR_UNIT_COUPLES_CHANNELS | WEIR_UNIT_COLUMNWISE,
          .settings = table},
     .settings_bytes = sizeof(lnc_settings),

@@ -25,6 +25,7 @@ const weiri_unit_ops weiri_unit_add = {
                         "every channel",
              .formula = "y[n] = the sum of the inputs' frames of the same time.",
              .ezmsg = "math.add.AddProcessor",
+             .checks = "sums of two branches",
              .flags =
                  WEIR_UNIT_JOINS | WEIR_UNIT_COMPLEX | WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},

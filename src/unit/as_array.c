@@ -176,7 +176,8 @@ static void widen(weiri_block *block, const weiri_work *work, size_t count)
     bool clean = true;
     for (size_t at = 0; at < count; at += SOME) {
         size_t some = count - at < SOME ? count - at : SOME;
-        const unsigned char *values = (const unsigned char *)work->in[0] + at * weir_dtype_bytes(from);
+        const unsigned char *values =
+            (const unsigned char *)work->in[0] + at * weir_dtype_bytes(from);
         clean = is_clean(from, values, some) && clean;
         load(from, values, 0, some, (double *)work->out + at);
     }
@@ -246,6 +247,7 @@ const weiri_unit_ops weiri_unit_as_array = {
              .formula = "y = x in another number type; integers round to nearest even and "
                         "saturate, which is counted.",
              .ezmsg = "asarray.AsArrayTransformer",
+             .checks = "known values of each dtype",
              .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COMPLEX | WEIR_UNIT_IN_PLACE |
                       WEIR_UNIT_COLUMNWISE,
              .settings = table},

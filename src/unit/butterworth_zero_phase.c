@@ -91,6 +91,7 @@ const weiri_unit_ops weiri_unit_butterworth_zero_phase = {
                  "output there, are output at a segment's end. The backward filter alone is not a "
                  "unit. L is searched in the whole response (there: in 10000 frames or "
                  "30 (order + 1)).",
+             .checks = "values of ezmsg-sigproc, and the sum in long double",
              .flags = WEIR_UNIT_STATEFUL | WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(zero_phase_settings),

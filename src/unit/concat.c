@@ -14,6 +14,7 @@ const weiri_unit_ops weiri_unit_concat = {
                  "The same as merge.",
              .ezmsg = "concat.ConcatProcessor",
              .differs = "Inputs are aligned in time, where the class joins messages as they come.",
+             .checks = "the inputs' known values, side by side",
              .flags =
                  WEIR_UNIT_JOINS | WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COMPLEX | WEIR_UNIT_COLUMNWISE,
              .settings = weiri_merge_table},

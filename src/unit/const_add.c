@@ -55,6 +55,7 @@ const weiri_unit_ops weiri_unit_const_add = {
              .summary = "each value plus a constant",
              .formula = "y = x + value.",
              .ezmsg = "math.add.ConstAddTransformer",
+             .checks = "sums",
              .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(add_settings),

@@ -130,6 +130,7 @@ const weiri_unit_ops weiri_unit_denormalize = {
              .differs = "low_rate and high_rate also limit the uniform distribution, which "
                         "ezmsg-sigproc draws from 2 to 40 Hz whatever they are. Without a seed the "
                         "seed is 0: a run can be repeated.",
+             .checks = "NumPy's random numbers",
              .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(denormalize_settings),

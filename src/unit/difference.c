@@ -25,6 +25,7 @@ const weiri_unit_ops weiri_unit_difference = {
                         "from every channel",
              .formula = "y[n] = first input - second input, frames of the same time.",
              .ezmsg = "math.difference.DifferenceProcessor",
+             .checks = "differences of two branches",
              .flags =
                  WEIR_UNIT_JOINS | WEIR_UNIT_COMPLEX | WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},

@@ -367,6 +367,7 @@ const weiri_unit_ops weiri_unit_fbcca = {
                     "errors count as signal. A channel with a missing sample is left out of its "
                     "window. max_int_time is a whole number of samples, rounded down. freqs is "
                     "required: there are no triggers.",
+         .checks = "sines of known frequency",
          .flags = WEIR_UNIT_COUPLES_CHANNELS,
          .settings = table},
     .settings_bytes = sizeof(fbcca_settings),

@@ -170,6 +170,7 @@ const weiri_unit_ops weiri_unit_filter = {
          .ezmsg = "filter.FilterTransformer",
          .differs = "b and a run as second-order sections in float64. A filter that is not stable, "
                     "a first coefficient of 0 and more than 32 sections are errors.",
+         .checks = "the difference equation",
          .flags = WEIR_UNIT_STATEFUL | WEIR_UNIT_COLUMNWISE,
          .settings = table},
     .settings_bytes = sizeof(filter_settings),

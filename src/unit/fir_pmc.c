@@ -171,6 +171,7 @@ const weiri_unit_ops weiri_unit_fir_pmc = {
              .differs =
                  "Bands that transition leaves empty are an error (there they are made 1 uHz "
                  "wide), as are weights of 0 and a design that does not converge.",
+             .checks = "the equal ripples of its design, and scipy.signal.remez",
              .flags = WEIR_UNIT_STATEFUL | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(pmc_settings),

@@ -216,6 +216,7 @@ const weiri_unit_ops weiri_unit_flatten = {
              .differs =
                  "The stream's dimension is not flattened, since its length has no end. Labels "
                  "have no further fields.",
+             .checks = "known values",
              .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COMPLEX,
              .settings = table},
     .settings_bytes = sizeof(flatten_settings),

@@ -72,6 +72,7 @@ const weiri_unit_ops weiri_unit_inverse_anscombe = {
                        "inverse of the Anscombe variance-stabilizing transformation, IEEE "
                        "Transactions on Image Processing 20 (2011)",
              .ezmsg = "math.anscombe.InverseAnscombeTransformer",
+             .checks = "anscombe, of which it is the inverse",
              .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(inverse_settings),

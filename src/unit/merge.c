@@ -376,6 +376,7 @@ const weiri_unit_ops weiri_unit_merge = {
              .formula =
                  "y[n] = the channels of all inputs' frames of the same time, one after the other.",
              .ezmsg = "merge.MergeProcessor",
+             .checks = "the branches' values",
              .flags =
                  WEIR_UNIT_JOINS | WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COMPLEX | WEIR_UNIT_COLUMNWISE,
              .settings = weiri_merge_table},

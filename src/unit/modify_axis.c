@@ -92,6 +92,7 @@ const weiri_unit_ops weiri_unit_modify_axis = {
              .differs = "Stands for ezmsg.util.messages.modify.ModifyAxisTransformer. A dimension "
                         "can be renamed, "
                         "not removed.",
+             .checks = "names of dimensions",
              .flags = WEIR_UNIT_IN_PLACE | WEIR_UNIT_COLUMNWISE | WEIR_UNIT_COMPLEX |
                       WEIR_UNIT_ANY_DTYPE,
              .settings = table},

@@ -235,6 +235,7 @@ const weiri_unit_ops weiri_unit_phase_shift = {
                        "function (1974)",
              .start = "As if each channel's first good sample had always been there; at the end "
                       "of a segment, as if the last one stayed.",
+             .checks = "exact sinusoids",
              .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(shift_settings),

@@ -273,6 +273,7 @@ const weiri_unit_ops weiri_unit_resample = {
              .differs = "ezmsg-sigproc interpolates linearly, without a filter: what is above the "
                         "new Nyquist frequency is aliased, what is below attenuated. A reference "
                         "stream's rate (resample_rate: null) is not possible.",
+             .checks = "exact sinusoids (ezmsg-sigproc interpolates: its answers are others)",
              .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(resample_settings),

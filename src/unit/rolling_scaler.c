@@ -287,6 +287,7 @@ const weiri_unit_ops weiri_unit_rolling_scaler = {
                     "message are scaled by what came before the message. update_with_signal is "
                     "true, since there is no second input. clip: 0 and k_samples: 0 stand for "
                     "None.",
+         .checks = "values of ezmsg-sigproc",
          .flags = WEIR_UNIT_STATEFUL | WEIR_UNIT_HOLDS_OVER_GAP | WEIR_UNIT_COLUMNWISE,
          .settings = table},
     .settings_bytes = sizeof(scaler_settings),

@@ -56,6 +56,7 @@ const weiri_unit_ops weiri_unit_square_law_bandpower = {
              .start = "As butterworth starts.",
              .ezmsg = "singlebandpow.SquareLawBandPowerTransformer",
              .differs = "bandpass and lowpass have no default band, so they must be given.",
+             .checks = "its parts, one by one",
              .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(square_law_settings),

@@ -500,6 +500,7 @@ const weiri_unit_ops weiri_unit_threshold_crossing = {
              .source = "Quiroga, Nadasdy and Ben-Shaul, Neural Computation 16, 2004 (noise); "
                        "Tierney, SIAM J. Sci. Stat. Comput. 4, 1983 (running quantile).",
              .start = "No event is open; the noise estimate begins with the first sample.",
+             .checks = "events at known frames",
              .flags = WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_STATEFUL | WEIR_UNIT_COLUMNWISE |
                       WEIR_UNIT_RECORDS,
              .settings = table},

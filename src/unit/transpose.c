@@ -122,6 +122,7 @@ const weiri_unit_ops weiri_unit_transpose = {
              .differs =
                  "The stream's dimension stays the first, since frames are its entries; an order "
                  "that moves it is an error.",
+             .checks = "known values",
              .flags = WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COMPLEX | WEIR_UNIT_COLUMNWISE,
              .settings = table},
     .settings_bytes = sizeof(transpose_settings),

@@ -82,6 +82,7 @@ const weiri_unit_ops weiri_unit_zero_phase = {
                   "shorter segments by all of them but one frame; each filter starts from the "
                   "steady state of its first sample. A channel whose end sample is missing is not "
                   "extended.",
+         .checks = "values of scipy.signal.sosfiltfilt",
          .flags = WEIR_UNIT_STATEFUL | WEIR_UNIT_CHANGES_RATE | WEIR_UNIT_COLUMNWISE,
          .settings = table},
     .settings_bytes = sizeof(zero_phase_settings),
