@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/npy.h"
 
-enum { TOKEN_BYTES = 64, HEADER_BYTES = 4096 };
+enum { TOKEN_BYTES = 64 };
 
 /* A file, read byte by byte. */
 typedef struct source {
@@ -174,17 +175,9 @@ static weir_err bad_npy(const source *s, const char *what)
                       s->path, what);
 }
 
-/* The value after 'key': in the header, or NULL. */
-static const char *npy_value(const char *header, const char *key)
-{
-    const char *at = strstr(header, key);
-    at = at != NULL ? strchr(at, ':') : NULL;
-    return at != NULL ? at + 1 + strspn(at + 1, " ") : NULL;
-}
-
 static weir_err read_npy_header(source *s, npy *ret)
 {
-    char header[HEADER_BYTES + 1];
+    char header[WEIRI_NPY_HEADER_MAX + 1];
     unsigned char start[12];
     int c = 0;
     for (size_t i = 0; i < 8; i++) {
@@ -196,7 +189,7 @@ static weir_err read_npy_header(source *s, npy *ret)
         c = next_byte(s);
         length |= (size_t)(unsigned char)c << (8 * i);
     }
-    if (c < 0 || start[6] < 1 || start[6] > 3 || length > HEADER_BYTES) {
+    if (c < 0 || start[6] < 1 || start[6] > 3 || length > WEIRI_NPY_HEADER_MAX) {
         return bad_npy(s, "the header is cut off or too long");
     }
     for (size_t i = 0; i < length; i++) {
@@ -204,18 +197,21 @@ static weir_err read_npy_header(source *s, npy *ret)
         header[i] = (char)c;
     }
     header[length] = '\0';
-    const char *type = npy_value(header, "'descr'"), *order = npy_value(header, "'fortran_order'"),
-               *shape = npy_value(header, "'shape'");
-    if (c < 0 || type == NULL || order == NULL || shape == NULL || *shape != '(') {
-        return bad_npy(s, "the header is damaged");
+    weiri_npy found;
+    size_t at = 0;
+    if (c < 0) {
+        return bad_npy(s, "the header is cut off or too long");
     }
-    bool sized = type[0] == '\'' && type[1] != '\0' && type[2] != '\0' && type[3] >= '1' &&
-                 type[3] <= '8' && type[4] == '\'';
-    npy n = {.kind = '?'};
-    if (sized) {
-        n.kind = type[2];
-        n.bytes = (unsigned)(type[3] - '0');
-        n.swapped = type[1] == '>';
+    if (weiri_npy_parse(header, &found, &at) != WEIR_OK) {
+        return weiri_fail_prefix(WEIR_E_CHAIN, "%s: the header is damaged at byte %zu: ", s->path,
+                                 at);
+    }
+    const char *type = found.dtype;
+    npy n = {.kind = '?', .fortran = found.fortran};
+    if (type[0] != '\0' && type[1] != '\0' && type[2] >= '1' && type[2] <= '8' && type[3] == '\0') {
+        n.kind = type[1];
+        n.bytes = (unsigned)(type[2] - '0');
+        n.swapped = type[0] == '>';
     }
     bool known = (n.kind == 'f' && (n.bytes == 4 || n.bytes == 8)) ||
                  ((n.kind == 'i' || n.kind == 'u') &&
@@ -223,23 +219,11 @@ static weir_err read_npy_header(source *s, npy *ret)
     if (!known) {
         return bad_npy(s, "its numbers are not f4, f8, i1 to i8 or u1 to u8");
     }
-    n.fortran = strncmp(order, "True", 4) == 0;
-    uint64_t sizes[2] = {1, 1};
-    size_t dims = 0;
-    const char *at = shape + 1;
-    for (; dims < 3 && *at >= '0' && *at <= '9'; dims++) {
-        char *end = NULL;
-        unsigned long long size = strtoull(at, &end, 10);
-        if (dims < 2) {
-            sizes[dims] = size;
-        }
-        at = end + strspn(end, ", ");
-    }
-    if (dims < 1 || dims > 2 || *at != ')') {
+    if (found.dims < 1 || found.dims > 2) {
         return bad_npy(s, "it does not have one or two dimensions");
     }
-    n.rows = dims == 1 ? 1 : sizes[0];
-    n.columns = dims == 1 ? sizes[0] : sizes[1];
+    n.rows = found.dims == 1 ? 1 : found.shape[0];
+    n.columns = found.shape[found.dims - 1];
     *ret = n;
     return WEIR_OK;
 }
@@ -313,10 +297,9 @@ weir_err weiri_matrix_read(const char *path, weiri_memory memory, weir_matrix *r
     if (fstat(s.fd, &about) != 0 || !S_ISREG(about.st_mode)) {
         err = weiri_fail(WEIR_E_CHAIN, "%s: not a regular file", path);
     }
-    static const unsigned char magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
     bool is_npy = err == WEIR_OK;
-    for (size_t i = 0; i < sizeof magic && is_npy; i++) {
-        is_npy = next_byte(&s) == magic[i];
+    for (const char *magic = WEIRI_NPY_MAGIC; *magic != '\0' && is_npy; magic++) {
+        is_npy = next_byte(&s) == (unsigned char)*magic;
     }
     if (err == WEIR_OK) {
         err = rewind_to(&s, 0);

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * npy.c: reads and writes NumPy's .npy, versions 1 to 3. The header is a Python literal, read by a
- * small strict parser of exactly what NumPy writes, in any order and spacing. Arrays of objects,
+ * npy.c: reads and writes NumPy's .npy, versions 1 to 3 (headers: base/npy.h). Arrays of objects,
  * structures and strings are refused. Fortran order is read column by column in blocks.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/npy.h"
 #include "recording/reader.h"
-
-#define MAGIC      "\x93NUMPY"
-#define MAX_HEADER 10000 /* NumPy's own bound */
 
 /* ---- the header ----------------------------------------------------------------------------------- */
 
@@ -21,183 +18,21 @@ typedef struct header {
     uint64_t shape[WEIR_MAX_DIMS];
 } header;
 
-typedef struct parser {
-    weiri_reader *reader;
-    const char *text; /* NUL-terminated */
-    const char *at;
-    uint64_t offset; /* of text in the file */
-} parser;
-
-static weir_err wrong(const parser *in, const char *expected)
+static weir_err parse(weiri_reader *reader, uint64_t offset, const char *text, header *ret)
 {
-    char found[24];
-    snprintf(found, sizeof found, "%.16s", in->at);
-    return weiri_malformed(in->reader, in->offset + (uint64_t)(in->at - in->text),
-                           "npy header: found \"%s\", expected %s", found, expected);
-}
-
-static void blanks(parser *in)
-{
-    in->at += strspn(in->at, " \t\r\n");
-}
-
-static bool take(parser *in, char byte)
-{
-    blanks(in);
-    if (*in->at != byte) {
-        return false;
+    _Static_assert(WEIR_MAX_DIMS == WEIRI_NPY_DIMS, "as many dimensions as a frame can have");
+    weiri_npy npy;
+    size_t at = 0;
+    if (weiri_npy_parse(text, &npy, &at) != WEIR_OK) {
+        return weiri_malformed(reader, offset + at, "%s", weir_err_detail());
     }
-    in->at++;
-    return true;
-}
-
-/* 'text' or "text", without escapes. */
-static weir_err quoted(parser *in, char *text, size_t size)
-{
-    blanks(in);
-    char quote = *in->at;
-    if (quote != '\'' && quote != '"') {
-        return wrong(in, "a quoted text (structures are not read)");
+    if (npy.dtype[1] == 'b') {
+        npy.dtype[1] = 'u'; /* a truth value is a byte of 0 or 1 */
     }
-    const char *end = strchr(in->at + 1, quote);
-    if (end == NULL || (size_t)(end - in->at) > size) {
-        return wrong(in, "a short quoted text");
-    }
-    size_t length = (size_t)(end - in->at - 1);
-    memcpy(text, in->at + 1, length);
-    text[length] = 0;
-    in->at = end + 1;
-    return WEIR_OK;
-}
-
-static weir_err whole(parser *in, uint64_t *ret_number)
-{
-    blanks(in);
-    uint64_t number = 0;
-    const char *first = in->at;
-    for (; *in->at >= '0' && *in->at <= '9'; in->at++) {
-        uint64_t digit = (uint64_t)(*in->at - '0');
-        if (number > (UINT64_MAX - digit) / 10) {
-            in->at = first;
-            return wrong(in, "a number below 2^64");
-        }
-        number = number * 10 + digit;
-    }
-    if (in->at == first) {
-        return wrong(in, "a whole number");
-    }
-    if (*in->at == 'L') { /* as Python 2 wrote them */
-        in->at++;
-    }
-    *ret_number = number;
-    return WEIR_OK;
-}
-
-static weir_err shape(parser *in, header *ret)
-{
-    if (!take(in, '(')) {
-        return wrong(in, "(");
-    }
-    ret->dims = 0;
-    while (!take(in, ')')) {
-        if (ret->dims == WEIR_MAX_DIMS) {
-            return wrong(in, "at most 4 dimensions");
-        }
-        weir_err err = whole(in, &ret->shape[ret->dims]);
-        if (err != WEIR_OK) {
-            return err;
-        }
-        ret->dims++;
-        if (!take(in, ',')) {
-            if (!take(in, ')')) {
-                return wrong(in, ", or )");
-            }
-            break;
-        }
-    }
-    return WEIR_OK;
-}
-
-static weir_err descr(parser *in, header *ret)
-{
-    static const char *const read[] = {"b1", "i1", "i2", "i4", "i8", "u1", "u2",
-                                       "u4", "u8", "f2", "f4", "f8", "c8", "c16"};
-    char text[33] = "="; /* after a mark of the byte order, names are NumPy's */
-    const char *from = in->at;
-    weir_err err = quoted(in, text + 1, sizeof text - 1);
-    if (err != WEIR_OK) {
-        return err;
-    }
-    char *name = text + (strchr("<>=|", text[1]) ? 1 : 0);
-    bool known = false;
-    for (size_t i = 0; i < sizeof read / sizeof *read; i++) {
-        known = known || strcmp(name + 1, read[i]) == 0;
-    }
-    if (known && name[1] == 'b') {
-        name[1] = 'u'; /* a truth value is a byte of 0 or 1 */
-    }
-    if (!known || weiri_stored_parse(name, &ret->stored) != WEIR_OK) {
-        in->at = from;
-        return wrong(in, "a dtype that is read: b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16");
-    }
-    return WEIR_OK;
-}
-
-static weir_err truth(parser *in, bool *ret)
-{
-    blanks(in);
-    for (int i = 0; i < 2; i++) {
-        const char *name = i ? "True" : "False";
-        if (strncmp(in->at, name, strlen(name)) == 0) {
-            in->at += strlen(name);
-            *ret = i;
-            return WEIR_OK;
-        }
-    }
-    return wrong(in, "True or False");
-}
-
-static weir_err parse(parser *in, header *ret)
-{
-    unsigned seen = 0;
-    if (!take(in, '{')) {
-        return wrong(in, "{");
-    }
-    while (!take(in, '}')) {
-        char key[24];
-        blanks(in);
-        const char *from = in->at;
-        weir_err err = quoted(in, key, sizeof key);
-        unsigned bit = strcmp(key, "descr") == 0           ? 1
-                       : strcmp(key, "fortran_order") == 0 ? 2
-                       : strcmp(key, "shape") == 0         ? 4
-                                                           : 0;
-        if (err == WEIR_OK && (bit == 0 || (seen & bit))) {
-            in->at = from;
-            return wrong(in, "descr, fortran_order and shape, once each");
-        }
-        if (err == WEIR_OK && !take(in, ':')) {
-            return wrong(in, ":");
-        }
-        if (err == WEIR_OK) {
-            err = bit == 1 ? descr(in, ret) : bit == 2 ? truth(in, &ret->fortran) : shape(in, ret);
-        }
-        if (err != WEIR_OK) {
-            return err;
-        }
-        seen |= bit;
-        if (!take(in, ',')) {
-            if (!take(in, '}')) {
-                return wrong(in, ", or }");
-            }
-            break;
-        }
-    }
-    blanks(in);
-    if (seen != 7) {
-        return wrong(in, "descr, fortran_order and shape, once each");
-    }
-    return *in->at == 0 ? WEIR_OK : wrong(in, "nothing more");
+    ret->fortran = npy.fortran;
+    ret->dims = npy.dims;
+    memcpy(ret->shape, npy.shape, sizeof ret->shape);
+    return weiri_stored_parse(npy.dtype, &ret->stored);
 }
 
 static weir_err read_header(weiri_reader *reader, header *ret)
@@ -207,7 +42,7 @@ static weir_err read_header(weiri_reader *reader, header *ret)
     if (err != WEIR_OK) {
         return err;
     }
-    if (memcmp(lead, MAGIC, 6) != 0) {
+    if (memcmp(lead, WEIRI_NPY_MAGIC, 6) != 0) {
         return weiri_malformed(reader, 0, "not an npy file: does not begin with \\x93NUMPY");
     }
     if (lead[6] < 1 || lead[6] > 3) {
@@ -220,11 +55,11 @@ static weir_err read_header(weiri_reader *reader, header *ret)
         length |= (uint64_t)lead[10] << 16 | (uint64_t)lead[11] << 24;
         offset = 12;
     }
-    if (err == WEIR_OK && (length < 10 || length > MAX_HEADER)) {
+    if (err == WEIR_OK && (length < 10 || length > WEIRI_NPY_HEADER_MAX)) {
         err = weiri_malformed(reader, 8, "npy header of %llu bytes: expected 10 to %d",
-                              (unsigned long long)length, MAX_HEADER);
+                              (unsigned long long)length, WEIRI_NPY_HEADER_MAX);
     }
-    char text[MAX_HEADER + 1];
+    char text[WEIRI_NPY_HEADER_MAX + 1];
     if (err == WEIR_OK) {
         err = weiri_reader_header(reader, offset, text, (size_t)length);
     }
@@ -236,15 +71,14 @@ static weir_err read_header(weiri_reader *reader, header *ret)
         return weiri_malformed(reader, offset + strlen(text), "npy header: a zero byte within it");
     }
     reader->data_offset = offset + length;
-    parser in = {.reader = reader, .text = text, .at = text, .offset = offset};
-    return parse(&in, ret);
+    return parse(reader, offset, text, ret);
 }
 
 /* ---- reading -------------------------------------------------------------------------------------- */
 
 static bool probe(const unsigned char *first, size_t count)
 {
-    return count >= 6 && memcmp(first, MAGIC, 6) == 0;
+    return count >= 6 && memcmp(first, WEIRI_NPY_MAGIC, 6) == 0;
 }
 
 /* Fewer bytes than the header states: complete frames are read. What is missing is the last
@@ -290,7 +124,7 @@ static weir_err check_size(weiri_reader *reader, header *head)
             columns > head->shape[0] ? " (frames are the first dimension)" : "");
     }
     fits = weiri_mul(bytes, columns, &bytes) && weiri_mul(bytes, head->shape[0], &bytes) &&
-           bytes <= INT64_MAX - MAX_HEADER;
+           bytes <= INT64_MAX - WEIRI_NPY_HEADER_MAX;
     if (!fits) {
         return weiri_malformed(reader, 10,
                                "npy shape: %llu frames of %llu values are larger than any file",
@@ -419,7 +253,7 @@ static void head(const weir_spec *spec, uint64_t rows, char *text, size_t bytes)
     char literal[256];
     size_t length = head_text(spec, rows, literal, sizeof literal);
     memset(text, ' ', bytes);
-    memcpy(text, MAGIC "\x01\x00", 8);
+    memcpy(text, WEIRI_NPY_MAGIC "\x01\x00", 8);
     text[8] = (char)((bytes - 10) & 0xff);
     text[9] = (char)((bytes - 10) >> 8);
     memcpy(text + 10, literal, length);
