@@ -179,7 +179,10 @@ int cli_write_begin(cli_write *out, const char *path, bool force)
     int file = open(out->target, O_WRONLY | O_CLOEXEC | (device ? 0 : O_CREAT | O_EXCL), 0666);
     out->file = file >= 0 ? fdopen(file, "w") : NULL;
     if (out->file == NULL) {
-        status = cli_fail(7, "%s: cannot be created: %s", out->target, strerror(errno));
+        status = errno == EINTR
+                     ? cli_fail(weir_err_exit_status(WEIR_E_INTERRUPTED),
+                                "%s: interrupted while opening it", path)
+                     : cli_fail(7, "%s: cannot be created: %s", out->target, strerror(errno));
         free(out->target);
         *out = (cli_write){0};
     }

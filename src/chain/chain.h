@@ -49,6 +49,7 @@ typedef struct weiri_node {
     const char *name; /* of the unit; of a part "bandpower.window", with the name of the user's unit first */
     int first;        /* node of the first part of the user's unit; its own number for all others */
     void *settings, *spare_settings; /* spare: a live setting is tried there first */
+    bool changed; /* a live setting, after planning and before the start: the plan has another value */
     weir_value *marks; /* place of each setting in its file, one per row of ops->info.settings */
     weir_value mark;   /* place of the unit's name in its file */
     int parents[WEIRI_INPUTS_MAX]; /* nodes, or WEIR_CHAIN_INPUT */
@@ -350,6 +351,8 @@ weiri_node *weiri_chain_node(const weir_chain *chain, int number);
  * setting, for the error. And then the exchange. */
 weir_err weiri_live_try(weir_chain *chain, weiri_node *node, const char *name);
 void weiri_live_exchange(weir_chain *chain, weiri_node *node);
+/* Computes a step's constants by its present settings, at the start. */
+void weiri_live_prepare(weir_chain *chain, const weiri_step *step, void *constants);
 bool weiri_step_is_live(const weiri_step *step); /* has live settings */
 
 /* engine.c: destination of output. Exactly one of the two. */

@@ -134,21 +134,19 @@ static weiri_fraction ratio_after(weiri_fraction before, uint64_t over, uint64_t
 }
 
 /* From the chain's input in one step: each third of every seventh frame and each seventh of every third come at
- * one rate, also as doubles. */
+ * one rate, also as doubles, and what is a tenth of a hertz is 0.1 Hz. */
 static void set_rate(const weiri_plan *plan, weiri_step *step)
 {
     const weiri_due *due = &step->unit.due;
-    double rate_hz = plan->input.rate_hz, over, under;
+    double rate_hz = plan->input.rate_hz;
     step->ratio = ratio_after(ratio_before(plan, step->parents[0]), due->q, due->p);
-    over = (double)step->ratio.over;
-    under = (double)step->ratio.under;
-    if (step->ratio.over == 0) {
+    weiri_fraction pace = step->ratio;
+    if (pace.over == 0) {
         rate_hz = step->in->rate_hz;
-        over = (double)due->q;
-        under = (double)due->p;
+        pace = (weiri_fraction){due->q, due->p};
     }
-    step->out.rate_hz = rate_hz * over / under;
-    step->out.dims[0].step = under / (over * rate_hz);
+    step->out.rate_hz = weiri_decimal_scaled(rate_hz, pace.over, pace.under);
+    step->out.dims[0].step = (double)pace.under / ((double)pace.over * rate_hz);
 }
 
 /* Joined inputs have one rate, and their first times differ by whole frames: those that begin earlier skip
@@ -251,6 +249,9 @@ static weir_err plan_unit(weir_chain *chain, weiri_plan *plan, weiri_step *step)
     const void *settings = step->node == NULL ? NULL : step->node->settings;
     if (err == WEIR_OK) {
         err = step->ops->plan(settings, &step->unit);
+    }
+    if (step->node != NULL) {
+        step->node->changed = false;
     }
     if (err == WEIR_OK) {
         err = check_stated(step);

@@ -114,13 +114,15 @@ static const char *what_differs(const weiri_unit_plan *a, const weiri_unit_plan 
     return same ? NULL : "its bytes";
 }
 
-weir_err weiri_live_try(weir_chain *chain, weiri_node *node, const char *name)
+/* Plans a step with other settings; what it computes lies in the bench until the next call. */
+static weir_err plan_anew(const weir_chain *chain,
+                          const weiri_step *step,
+                          const void *settings,
+                          weiri_unit_plan *ret_plan)
 {
-    int number = chain->plan->node_steps[node->number];
-    const weiri_step *step = &chain->plan->steps[number];
     bench memory = {.base = chain->plan->bench, .size = chain->plan->bench_bytes};
     weiri_notices notices = {.count = 0};
-    weiri_unit_plan plan = {
+    *ret_plan = (weiri_unit_plan){
         .in = step->in,
         .inputs = (size_t)step->inputs,
         .out = *step->in,
@@ -129,10 +131,21 @@ weir_err weiri_live_try(weir_chain *chain, weiri_node *node, const char *name)
         .memory = {bench_get, &memory},
         .notices = &notices,
     };
-    plan.out.dims[0].start = step->unit.out.dims[0].start; /* of a join: aligned */
+    ret_plan->out.dims[0].start = step->unit.out.dims[0].start; /* of a join: aligned */
+    weir_err err = step->ops->plan(settings, ret_plan);
+    ret_plan->memory = (weiri_memory){NULL, NULL};
+    ret_plan->notices = NULL;
+    return err;
+}
+
+weir_err weiri_live_try(weir_chain *chain, weiri_node *node, const char *name)
+{
+    int number = chain->plan->node_steps[node->number];
+    const weiri_step *step = &chain->plan->steps[number];
+    weiri_unit_plan plan;
     fenv_t callers; /* no traps of the caller's in designs of filters (S6) */
     feholdexcept(&callers);
-    weir_err err = step->ops->plan(node->spare_settings, &plan);
+    weir_err err = plan_anew(chain, step, node->spare_settings, &plan);
     const char *differs = err == WEIR_OK ? what_differs(&step->unit, &plan) : NULL;
     if (err == WEIR_OK && differs == NULL && chain->running->buffer != NULL) {
         void *constants = (void *)(uintptr_t)chain->running->steps[number].spare;
@@ -163,7 +176,8 @@ void weiri_live_exchange(weir_chain *chain, weiri_node *node)
     node->settings = node->spare_settings;
     node->spare_settings = settings;
     if (chain->running->buffer == NULL) {
-        return; /* constants are computed at the start */
+        node->changed = true; /* constants are computed at the start */
+        return;
     }
     const void *before = run->constants;
     run->constants = run->spare;
@@ -174,6 +188,20 @@ void weiri_live_exchange(weir_chain *chain, weiri_node *node)
             step->ops->changed(&run->blocks[b], before);
         }
     }
+}
+
+void weiri_live_prepare(weir_chain *chain, const weiri_step *step, void *constants)
+{
+    const weiri_node *node = step->node;
+    const weiri_unit_plan *plan = &step->unit;
+    weiri_unit_plan now;
+    if (step->ops->prepare == NULL) {
+        return;
+    }
+    if (node != NULL && node->changed && plan_anew(chain, step, node->settings, &now) == WEIR_OK) {
+        plan = &now; /* as when it was accepted */
+    }
+    step->ops->prepare(node == NULL ? NULL : node->settings, plan, constants);
 }
 
 /* The part of a composite unit that "lowpass.cutoff" names; the key becomes the part's, "cutoff". */

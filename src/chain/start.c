@@ -89,10 +89,7 @@ static void place_step(weir_chain *chain, weiri_step *step)
     weiri_step_run *run = &chain->running->steps[step->number];
     void *constants = weiri_chain_memory(chain, step->constants_at);
     memset(constants, 0, (size_t)step->unit.constant_bytes);
-    if (step->ops->prepare != NULL) {
-        step->ops->prepare(step->node == NULL ? NULL : step->node->settings, &step->unit,
-                           constants);
-    }
+    weiri_live_prepare(chain, step, constants);
     run->constants = constants;
     run->spare = weiri_chain_memory(chain, step->spare_at);
     for (int b = 0; b < step->blocks; b++) {

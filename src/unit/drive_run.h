@@ -197,7 +197,7 @@ static inline weir_err drive_plan(
     }
     if (err == WEIR_OK) {
         const weiri_due *due = &plan->due;
-        plan->out.rate_hz = d->in.rate_hz * (double)due->q / (double)due->p;
+        plan->out.rate_hz = weiri_decimal_scaled(d->in.rate_hz, due->q, due->p);
         plan->out.dims[0].step = due->p == due->q ? d->in.dims[0].step : 1.0 / plan->out.rate_hz;
         *ret_settings = settings;
     }

@@ -138,7 +138,7 @@ static const weir_setting table[] = {
 static crossing constants_of(const crossing_settings *set, double rate_hz)
 {
     uint64_t refrac = weiri_frames_floor(set->refrac_dur_s, rate_hz);
-    double most = floor(set->noise_time_s * rate_hz);
+    double most = (double)weiri_frames_floor(set->noise_time_s, rate_hz);
     most = most < 1.0 ? 1.0 : most;
     crossing c = {
         .refrac =

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# S3: --start, --duration and the synthetic source count frames from decimals, and stretches that touch in
+# S3: --start, --duration, the synthetic source and units count frames from decimals, and stretches that touch in
 # time touch in frames.
 . "$SOURCE/tests/cli/_lib.sh"
 frames() { # FRAMES ARGUMENTS: info says so
@@ -52,3 +52,32 @@ for at in 0 0.5 0.8001 1.2 1.6002 1.65 2.0 2.5; do
     cat part.raw >>parts.raw
 done
 cmp parts.raw all.raw || fail "the stretches are not the whole, with pauses"
+
+# After a change of rate as before it: every third frame of 0.3 Hz comes at 0.1 Hz, of which 30 s are 3.
+windows() { # FRAMES-A-WINDOW RATE FACTOR SECONDS
+    cat >windows.yaml <<Y
+chain:
+  - downsample: {factor: $3}
+  - window: {window_dur: $4 s, window_shift: $4 s}
+Y
+    status 0 "$WEIR" plan windows.yaml all.raw $slow --rate "$2" --json
+    tr -d ' \n' <out | grep -q "\"dims\":\"winx$1timex1ch\"" ||
+        fail "$4 s at $2 Hz / $3 are not $1 frames: $(cat out)"
+}
+slow="--format raw --dtype f32 --channels-in-file 1"
+windows 3 0.3 3 30
+windows 1 0.3 3 10
+windows 2 0.6 6 20
+windows 7 0.7 7 70
+windows 3 0.6 3 15
+echo "[downsample: {factor: 3}]" >third.yaml
+status 0 "$WEIR" run third.yaml all.raw $slow --rate 0.3 -o third.npy --quiet
+grep -q '"rate_hz": 0.1,' third.npy.json || fail "$(cat third.npy.json)"
+
+# noise_time of threshold_crossing: 290 ms at 100 Hz are 29 frames, as 293 ms are and 285 ms are not.
+for time in 285 290 293; do
+    echo "[threshold_crossing: {threshold: 2, noise_time: $time ms}]" >noise.yaml
+    status 0 "$WEIR" run noise.yaml "synthetic:channels=8,rate=100,seconds=200,seed=3" --records $time.csv --quiet -o $time.npy
+done
+cmp 290.csv 293.csv || fail "290 ms are not 29 frames"
+! cmp -s 285.csv 290.csv || fail "noise_time has no effect here"

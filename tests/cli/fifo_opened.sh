@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-# Ctrl-C while a fifo that nobody has opened is opened: one line that says so, exit 130; as input, chain and output.
+# Ctrl-C while a fifo that nobody has opened is opened: one line that says so, exit 130; as input, chain and every output.
 . "$SOURCE/tests/cli/_lib.sh"
 echo "[abs]" >c.yaml
-mkfifo fifo
+echo "[threshold_crossing: {threshold: 4}]" >events.yaml
+mkfifo fifo fifo.csv
 signal=synthetic:channels=2,rate=1000,seconds=1,seed=1
 raw="--format raw --dtype i16 --channels-in-file 2 --rate 1000"
 
@@ -26,3 +27,9 @@ grep -q "fifo: interrupted while opening it" err || fail "$(cat err)"
 opening "$WEIR" run fifo "$signal" -q
 grep -q "fifo: interrupted while opening it" err || fail "$(cat err)"
 opening "$WEIR" run c.yaml "$signal" -q -o fifo --output-format raw
+for output in "run c.yaml $signal -q --report fifo" "trace record c.yaml $signal -q -o fifo" \
+    "run events.yaml $signal -q --records fifo.csv"; do
+    # shellcheck disable=SC2086 # words
+    opening "$WEIR" $output
+    grep -Eq "fifo(.csv)?: interrupted while opening it" err || fail "$output: $(cat err)"
+done

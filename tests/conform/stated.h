@@ -236,6 +236,40 @@ static void check_live(const fixture *at, const test_signal *signal, const test_
     }
 }
 
+/* A setting changed before the start, or just after it: the same bits. */
+static void check_live_early(const fixture *at, const test_signal *signal)
+{
+    int node = (at->info->flags & WEIR_UNIT_JOINS) != 0 ? 1 : 0;
+    char text[64];
+    for (const weir_setting *row = at->info->settings; row != NULL && row->name != NULL; row++) {
+        test_output outputs[2] = {{0}, {0}};
+        weir_err err = WEIR_OK;
+        if (!row->live || !other_value(row, text, sizeof text)) {
+            continue;
+        }
+        for (size_t started = 0; started < 2 && err == WEIR_OK; started++) {
+            weir_chain *chain = make_chain(at, 64, NULL);
+            weir_message none = {.spec = &signal->spec, .data = signal->data};
+            weir_value value = weir_text(row->name, text);
+            test_random random = {at->seed + 5};
+            if (started == 1) {
+                test_ok(weir_chain_push(chain, &none, NULL, NULL));
+            }
+            err = weir_chain_set(chain, node, &value);
+            if (err == WEIR_OK) {
+                push_on(chain, signal, 0, signal->frames, 300, &random, &outputs[started]);
+                test_ok(weir_chain_finish(chain, test_collect, &outputs[started]));
+            }
+            weir_chain_destroy(chain);
+        }
+        if (err == WEIR_OK) {
+            test_same(&outputs[0], &outputs[1], "live, before the start");
+        }
+        test_output_free(&outputs[0]);
+        test_output_free(&outputs[1]);
+    }
+}
+
 static void check_stated(const fixture *at, const test_signal *signal, const test_output *whole)
 {
     if (at->spec.dtype == WEIR_F64) {
@@ -244,6 +278,7 @@ static void check_stated(const fixture *at, const test_signal *signal, const tes
     }
     check_day(at);
     check_live(at, signal, whole);
+    check_live_early(at, signal);
 }
 
 #endif
