@@ -261,6 +261,7 @@ struct weir_chain {
     int output_count;
     bool named_outputs; /* by the user */
     weiri_notices notices;
+    size_t plan_notices; /* the last ones: by the plan */
     weir_event_fn on_event;
     void *event_user;
     weiri_arena plan_arena; /* plan, and what runs */

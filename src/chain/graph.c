@@ -493,8 +493,47 @@ static uint64_t add_settling(uint64_t total, uint64_t frames, double ratio)
                : (uint64_t)sum;
 }
 
+/* NAN where either differs by frequency. */
+static double larger_delay(double a, double b)
+{
+    return isnan(a) || isnan(b) ? (double)NAN : fmax(a, b);
+}
+
+static double delay_before(const weiri_plan *plan, const weiri_step *step, int input)
+{
+    int parent = step->parents[input];
+    return parent < 0 ? 0.0 : plan->steps[parent].delay_total;
+}
+
+static const char *delay_text(const weiri_plan *plan, double delay, char *text, size_t size)
+{
+    if (isnan(delay)) {
+        return "one that differs by frequency";
+    }
+    snprintf(text, size, "%.4g ms", delay * 1e3 / plan->input.rate_hz);
+    return text;
+}
+
+/* Group delays of joined inputs are not compensated: the difference is stated. */
+static void compare_delays(weir_chain *chain, const weiri_plan *plan, const weiri_step *step)
+{
+    char texts[2][32];
+    double first = delay_before(plan, step, 0);
+    for (int k = 1; k < step->inputs; k++) {
+        double other = delay_before(plan, step, k);
+        if (isnan(first) != isnan(other) || fabs(first - other) > 1e-6) {
+            weiri_notice(&chain->notices,
+                         "%s: its inputs have different group delays, %s and %s, which are not "
+                         "compensated",
+                         step->node->name, delay_text(plan, first, texts[0], sizeof texts[0]),
+                         delay_text(plan, other, texts[1], sizeof texts[1]));
+            return;
+        }
+    }
+}
+
 /* Delay and settling add up along the way from the input; of several ways, the largest. */
-static void sum_up(weiri_plan *plan)
+static void sum_up(weir_chain *chain, weiri_plan *plan)
 {
     for (int i = 0; i < plan->step_count; i++) {
         weiri_step *step = &plan->steps[i];
@@ -503,9 +542,12 @@ static void sum_up(weiri_plan *plan)
         for (int k = 0; k < step->inputs; k++) {
             const weiri_step *before = step->parents[k] < 0 ? NULL : &plan->steps[step->parents[k]];
             if (before != NULL) {
-                delay = isnan(before->delay_total) ? (double)NAN : fmax(delay, before->delay_total);
+                delay = larger_delay(delay, before->delay_total);
                 settle = before->settle_total > settle ? before->settle_total : settle;
             }
+        }
+        if (step->inputs > 1) {
+            compare_delays(chain, plan, step);
         }
         step->delay_total = delay + step->unit.delay_frames * ratio;
         step->settle_total = add_settling(settle, step->settle_frames, ratio);
@@ -519,9 +561,7 @@ static void sum_up(weiri_plan *plan)
         shown->lag_frames = lag > shown->lag_frames ? lag : shown->lag_frames;
         shown->settle_frames =
             step->settle_total > shown->settle_frames ? step->settle_total : shown->settle_frames;
-        if (isnan(step->delay_total) || !(step->delay_total <= shown->delay_frames)) {
-            shown->delay_frames = isnan(shown->delay_frames) ? (double)NAN : step->delay_total;
-        }
+        shown->delay_frames = larger_delay(shown->delay_frames, step->delay_total);
     }
 }
 
@@ -558,7 +598,7 @@ weir_err weiri_plan_graph(weir_chain *chain, weiri_plan *plan)
         err = weiri_fail_prefix(WEIR_E_NOMEM, "steps: ");
     }
     if (err == WEIR_OK) {
-        sum_up(plan);
+        sum_up(chain, plan);
         err = reserve_bench(chain, plan);
     }
     return err;

@@ -131,9 +131,8 @@ static const weir_setting table[] = {
      .preset = "null",
      .offset = offsetof(chebyshev_settings, edges),
      .help = "edge, or [low, high]: where the gain first falls below -ripple_tol (cheby1) or "
-             "reaches it (cheby2); a change while running keeps the filter's state",
-     .example = "6 kHz",
-     .live = true},
+             "reaches it (cheby2)",
+     .example = "6 kHz"},
     {.name = "btype",
      .type = WEIR_SETTING_ENUM,
      .preset = "lowpass",

@@ -82,11 +82,29 @@ static void what_is_not_known_is_not_made_up(void **state)
     drive_close(d);
 }
 
+/* A live setting is exchanged and saved as plain bytes: lists, matrices and texts cannot be live. */
+static void live_settings_are_plain(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < weir_unit_count(); i++) {
+        const weir_unit_info *info = weir_unit_at(i);
+        for (const weir_setting *row = info->settings; row != NULL && row->name != NULL; row++) {
+            bool plain = row->type == WEIR_SETTING_NUMBER || row->type == WEIR_SETTING_QUANTITY ||
+                         row->type == WEIR_SETTING_INTEGER || row->type == WEIR_SETTING_ENUM ||
+                         row->type == WEIR_SETTING_BOOL;
+            if (row->live && !plain) {
+                fail_msg("%s: %s is live, and a list or text", info->name, row->name);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units_follow_the_arithmetic),
         cmocka_unit_test(what_is_not_known_is_not_made_up),
+        cmocka_unit_test(live_settings_are_plain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

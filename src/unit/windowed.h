@@ -28,10 +28,8 @@ weir_err weiri_windowed_bands(const weiri_windowed_settings *settings,
      .kind = WEIR_FREQUENCY,                                                                       \
      .preset = "null",                                                                             \
      .offset = offsetof(owner, member.cutoff),                                                     \
-     .help = "edge, or a list of rising edges; the gain there is 0.5; a change while running "     \
-             "keeps the filter's state",                                                           \
-     .example = "3 kHz",                                                                           \
-     .live = true},                                                                                \
+     .help = "edge, or a list of rising edges; the gain there is 0.5",                             \
+     .example = "3 kHz"},                                                                          \
         {.name = "pass_zero",                                                                      \
          .type = WEIR_SETTING_ENUM,                                                                \
          .preset = "true",                                                                         \

@@ -27,6 +27,16 @@ grep -q "resumed      after frame [1-9]" out || fail "the summary does not say i
 cmp out.npy whole.npy || fail "the output differs"
 cmp out.npy.json whole.npy.json || fail "the side file differs"
 
+# What lies behind the checkpoint is cut off when a run goes on, not only at its end; the first time is kept.
+status 0 "$WEIR" run "$SPIKE" "$input" --start 5s -o whole.raw --quiet
+stopped KILL tail.ckpt "$WEIR" run "$SPIKE" "$input" --start 5s -o tail.raw --checkpoint tail.ckpt
+head -c 60000000 /dev/zero >>tail.raw.part
+stopped KILL tail.ckpt "$WEIR" run "$SPIKE" "$input" --start 5s -o tail.raw --checkpoint tail.ckpt --resume
+[ $got -eq 137 ] || fail "not killed: exit status $got: $(cat err)"
+[ "$(stat -c %s tail.raw.part)" -lt 60000000 ] || fail "the tail was not cut off"
+to_the_end "$WEIR" run "$SPIKE" "$input" --start 5s -o tail.raw --checkpoint tail.ckpt --resume
+cmp tail.raw whole.raw && cmp tail.raw.json whole.raw.json || fail "the output differs"
+
 # Where there is no checkpoint yet, and nothing of a former run either, --resume is a start.
 status 0 "$WEIR" run "$SPIKE" synthetic:channels=4,rate=30000,seconds=1,seed=1 -o new.npy --checkpoint job.ckpt --resume
 grep -q "job.ckpt: no checkpoint yet; starting from the beginning" err || fail "silent: $(cat err)"

@@ -40,3 +40,29 @@ refused 3 "names.yaml:1:43: add: inputs: found 'c'; expected branches of the pre
     "$WEIR" plan names.yaml "$input"
 echo '[split: {a: [], b: []}, difference: {inputs: [a, b, a]}]' >three.yaml
 refused 3 "three.yaml:1:25: difference: " "$WEIR" plan three.yaml "$input"
+
+# Group delays: the sum along the way, in frames of the input; of several ways the largest, whatever their order.
+input=synthetic:channels=2,rate=1000,seconds=1,seed=1
+cat >delays.yaml <<'YAML'
+- fir: {order: 31, cutoff: 90 Hz}
+- downsample: {factor: 2}
+- fir: {order: 21, cutoff: 50 Hz}
+YAML
+status 0 "$WEIR" plan delays.yaml "$input"
+grep -q "^whole chain .* 35 ms" out || fail "15 + 2 x 10 ms: $(cat out)"
+for order in "a, b" "b, a"; do
+    cat >both.yaml <<YAML
+- split:
+    a: [butterworth: {order: 2, cutoff: 100 Hz}]
+    b: [fir: {order: 31, cutoff: 90 Hz}]
+- add: {inputs: [$order]}
+YAML
+    status 0 "$WEIR" plan both.yaml "$input"
+    grep -q "^whole chain .* differs" out || fail "$order: $(cat out)"
+done
+echo '[split: {a: [fir: {order: 101, cutoff: 90 Hz}], b: [fir: {order: 31, cutoff: 90 Hz}]}, add]' >firs.yaml
+status 0 "$WEIR" run firs.yaml "$input" -o firs.npy --json
+[ "$(grep -c "add: its inputs have different group delays, 50 ms and 15 ms" out)" -eq 1 ] || fail "not one notice: $(cat out)"
+echo '[split: {a: [fir: {order: 31, cutoff: 90 Hz}], b: [fir: {order: 31, cutoff: 50 Hz}]}, add]' >equal.yaml
+status 0 "$WEIR" run equal.yaml "$input" -o equal.npy --json
+! grep -q "group delays" out || fail "delays are equal: $(cat out)"

@@ -80,8 +80,43 @@ static void same_on_any_number(void **state)
     free(signal.data);
 }
 
+/* Each thread counts in a block of its own: the sum is that of one thread. */
+static void saturated_values_are_counted(void **state)
+{
+    (void)state;
+    static const uint64_t numbers[] = {1, 2, 3, 8};
+    weir_spec spec = weir_spec_make(WEIR_F32, 30000.0, CHANNELS, NULL, NULL);
+    test_signal signal = test_signal_make(spec, FRAMES, test_seed());
+    uint64_t expected = 0;
+    for (size_t i = 0; i < FRAMES * CHANNELS; i += 83) {
+        test_signal_set(&signal, i, 1e6);
+        expected++;
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        weir_chain_options options = weir_chain_options_default();
+        options.threads = numbers[i];
+        weir_chain *chain = NULL;
+        const weir_plan *plan = NULL;
+        int node = 0;
+        weir_value i16 = weir_text("dtype", "i16");
+        test_output output = {0};
+        test_random random = {3};
+        weir_unit_report report = {.report_size = sizeof report};
+        test_ok(weir_chain_create(&options, &chain));
+        test_ok(weir_chain_add(chain, WEIR_CHAIN_INPUT, "as_array", &i16, 1, NULL, &node));
+        test_ok(weir_chain_plan(chain, &spec, &plan));
+        test_push(chain, &signal, 0, FRAMES, 700, 0, 0, &random, &output);
+        test_ok(weir_chain_node_report(chain, 0, &report));
+        assert_int_equal(report.saturated, expected);
+        test_output_free(&output);
+        weir_chain_destroy(chain);
+    }
+    free(signal.data);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_on_any_number)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_on_any_number),
+                                       cmocka_unit_test(saturated_values_are_counted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
