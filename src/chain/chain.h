@@ -260,6 +260,9 @@ struct weir_chain {
     int output_count;
     bool named_outputs; /* by the user */
     weiri_notices notices;
+    bool has_planned; /* the last notices are of a plan and go with it: settings_notices stay */
+    size_t settings_notices;
+    uint64_t settings_left_out;
     weir_event_fn on_event;
     void *event_user;
     weiri_arena plan_arena; /* plan, and what runs */

@@ -499,6 +499,9 @@ static weir_err plan_for(weir_chain *chain,
         return weiri_fail(WEIR_E_USAGE, "the chain has started; it cannot be planned again");
     }
     weiri_chain_unplan(chain);
+    chain->has_planned = true;
+    chain->settings_notices = chain->notices.count;
+    chain->settings_left_out = chain->notices.left_out;
     /* A plan that does not fit is stated all the same: its own tables may go beyond, until the start. */
     weir_err err = weir_cache_limit_held(chain->caches[WEIRI_HOST], WEIR_NO_LIMIT);
     weiri_plan *plan = err == WEIR_OK ? weiri_plan_get(chain, 1, sizeof *plan) : NULL;

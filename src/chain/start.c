@@ -230,6 +230,11 @@ void weiri_chain_unplan(weir_chain *chain)
     weiri_arena_init(&chain->plan_arena, chain->caches[WEIRI_HOST]);
     chain->plan = NULL;
     chain->running = NULL;
+    if (chain->has_planned) {
+        chain->notices.count = chain->settings_notices;
+        chain->notices.left_out = chain->settings_left_out;
+        chain->has_planned = false;
+    }
 }
 
 /* ---- what was used ------------------------------------------------------------------------------- */
