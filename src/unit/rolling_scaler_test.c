@@ -160,10 +160,10 @@ static void the_window_must_fill(void **state)
     assert_int_equal(drive_settle(d, 1e-6), 22);
     drive_close(d);
     weir_value least[] = {weir_text("window_size", "10 ms"), weir_text("min_seconds", "2.5 ms")};
-    float data[5] = {1, 2, 3, 4, 5}; /* 2.5 frames are 3: the first three pass as they are */
+    float data[5] = {1, 2, 8, 4, 5}; /* 2.5 frames are 3: the first three pass as they are */
     assert_int_equal(drive_open("rolling_scaler", &spec, least, 2, &d), WEIR_OK);
     drive_output o = drive_run(d, data, 5, 0, NULL);
-    assert_true(drive_value(d, &o, 2) == 3.0 && drive_value(d, &o, 3) != 4.0);
+    assert_true(drive_value(d, &o, 2) == 8.0 && drive_value(d, &o, 3) != 4.0);
     free(o.data);
     drive_close(d);
 }
