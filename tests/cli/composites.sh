@@ -41,3 +41,8 @@ same "decimate: {factor: 4}" \
     "chebyshev: {order: 8, ripple_tol: 0.05, Wn: 0.2, wn_hz: false}" "downsample: {factor: 4}"
 same "decimate: {target_rate: 300}" "chebyshev: {order: 8, ripple_tol: 0.05, Wn: 120}" \
     "downsample: {target_rate: 300}"
+# A part without settings: those that it needs are named.
+printf 'chain:\n- rms_bandpower: {bandpass: {}}\n' >c.yaml
+refused 3 "rms_bandpower.bandpass: order: is required" "$WEIR" run c.yaml "$input" -o clean/out.npy
+printf 'chain:\n- bandpower: {bands: [[0, 1]]}\n' >c.yaml
+refused 3 "bandpower.spectrogram: window_dur: is required" "$WEIR" run c.yaml "$input" -o clean/out.npy
