@@ -22,7 +22,8 @@ settings="window_dur: 50 ms, window_shift: 20 ms"
 same "spectrogram: {$settings}" "$window}" "spectrum: {axis: time}" "$axis"
 same "spectrogram: {$settings, window_anchor: end, window: blackman, transform: rel_power, output: full}" \
     "$window, anchor: end}" "spectrum: {axis: time, window: blackman, transform: rel_power, output: full}" "$axis"
-same "bandpower: {spectrogram: {$settings}}" "$window}" "spectrum: {axis: time}" "$axis" \
+long="window: {newaxis: win, window_dur: 100 ms, window_shift: 20 ms, zero_pad_until: shift}" # a line each 10 Hz
+same "bandpower: {spectrogram: {window_dur: 100 ms, window_shift: 20 ms}}" "$long" "spectrum: {axis: time}" "$axis" \
     "ranged_aggregate: {axis: freq, bands: [[17, 30], [70, 170]]}"
 same "bandpower: {spectrogram_settings: {$settings}, bands: [[0, 100]], aggregation: max}" \
     "$window}" "spectrum: {axis: time}" "$axis" \
