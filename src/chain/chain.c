@@ -411,7 +411,9 @@ static weir_err add_part(weiri_expansion *to,
         return no_room(e->chain->caches[WEIRI_HOST], e->whole->name);
     }
     snprintf(name, size, "%s.%s", e->whole->name, role);
-    memcpy(values, settings, count * sizeof *values);
+    if (count > 0) { /* else there may be none: bandpass: {} */
+        memcpy(values, settings, count * sizeof *values);
+    }
     for (size_t i = 0; i < to->given_count; i++) {
         if (strcmp(to->given[i].key, "on_gap") == 0) {
             values[count++] = to->given[i];

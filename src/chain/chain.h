@@ -261,7 +261,8 @@ struct weir_chain {
     int output_count;
     bool named_outputs; /* by the user */
     weiri_notices notices;
-    size_t plan_notices; /* the last ones: by the plan */
+    size_t plan_notices; /* the last ones: by the plan, with which they go */
+    uint64_t plan_left_out;
     weir_event_fn on_event;
     void *event_user;
     weiri_arena plan_arena; /* plan, and what runs */

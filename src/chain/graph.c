@@ -227,6 +227,22 @@ static weir_err reserve_bench(weir_chain *chain, weiri_plan *plan)
     return plan->bench != NULL ? WEIR_OK : weiri_fail_prefix(WEIR_E_NOMEM, "the plan: ");
 }
 
+/* A stream without channels has one physical unit: where a unit makes a dimension "ch", it is that of all entries. */
+static weir_err spread_units(const weir_spec *in, weir_spec *out, weiri_memory memory)
+{
+    int dim = weir_spec_dim(out, "ch");
+    if (dim <= 0 || out->units == NULL || out->units != in->units ||
+        weiri_spec_channels(in).size >= out->dims[dim].size) {
+        return WEIR_OK;
+    }
+    const char **units = memory.get(memory.user, (size_t)out->dims[dim].size * sizeof *units);
+    for (uint64_t i = 0; units != NULL && i < out->dims[dim].size; i++) {
+        units[i] = in->units[0];
+    }
+    out->units = units;
+    return units != NULL ? WEIR_OK : WEIR_E_NOMEM;
+}
+
 /* Calls the unit's plan; the time of its output follows from its counts (S3). */
 static weir_err plan_unit(weir_chain *chain, weiri_plan *plan, weiri_step *step)
 {
@@ -267,7 +283,16 @@ static weir_err plan_unit(weir_chain *chain, weiri_plan *plan, weiri_step *step)
     set_rate(plan, step);
     err = weir_spec_check(&step->out);
     if (err != WEIR_OK) {
-        return weiri_fail_prefix(WEIR_E_CHAIN, "its output is too large: ");
+        return weiri_fail_prefix(WEIR_E_CHAIN, "its output is not possible: ");
+    }
+    if (weir_spec_dim(&step->out, "ch") == 0 && weir_spec_dim(in, "ch") != 0) {
+        return weiri_fail(WEIR_E_CHAIN,
+                          "its output is not possible: the stream's dimension would be called "
+                          "'ch', as channels are");
+    }
+    err = spread_units(in, &step->out, step->unit.memory);
+    if (err != WEIR_OK) {
+        return err;
     }
     bool stateful = (step->ops->info.flags & WEIR_UNIT_STATEFUL) != 0;
     step->settle_frames = step->ops->settle != NULL

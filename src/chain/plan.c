@@ -518,9 +518,11 @@ static weir_err plan_for(weir_chain *chain,
     if (err == WEIR_OK) {
         fenv_t callers; /* no traps of the caller's in designs of filters (S6) */
         feholdexcept(&callers);
-        size_t built = chain->notices.count;
+        size_t notices = chain->notices.count;
+        uint64_t left_out = chain->notices.left_out;
         err = plan_all(chain, plan);
-        chain->plan_notices = chain->notices.count - built;
+        chain->plan_notices = chain->notices.count - notices;
+        chain->plan_left_out = chain->notices.left_out - left_out;
         fesetenv(&callers);
     }
     if (err == WEIR_OK && sink_count > 0 && sink_count != (size_t)plan->exit_count) {

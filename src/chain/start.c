@@ -227,8 +227,10 @@ void weiri_chain_unplan(weir_chain *chain)
     weiri_arena_init(&chain->plan_arena, chain->caches[WEIRI_HOST]);
     chain->plan = NULL;
     chain->running = NULL;
-    chain->notices.count -= chain->plan_notices; /* the next plan states its own */
+    chain->notices.count -= chain->plan_notices;
+    chain->notices.left_out -= chain->plan_left_out;
     chain->plan_notices = 0;
+    chain->plan_left_out = 0;
 }
 
 /* ---- what was used ------------------------------------------------------------------------------- */

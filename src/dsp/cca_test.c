@@ -80,19 +80,20 @@ static void largest(void **state)
 static void sums_of_products(void **state)
 {
     (void)state;
+    enum { MOST = 9 }; /* four by four, twice, and a rest */
     uint64_t seed = 5;
-    double *rows = aligned_alloc(64, 2 * ROWS * ROW * sizeof *rows), found[ROWS * ROWS];
-    for (size_t i = 0; i < 2 * ROWS * ROW; i++) {
+    double *rows = aligned_alloc(64, 2 * MOST * ROW * sizeof *rows), found[MOST * MOST];
+    for (size_t i = 0; i < 2 * MOST * ROW; i++) {
         rows[i] = value_of(&seed);
     }
     for (size_t level = 0; weiri_kernels_at(level) != NULL; level++) {
         const weiri_kernels *k = weiri_kernels_at(level);
-        for (size_t n = 0; n < ROWS * ROWS; n++) {
-            size_t a = 1 + n % ROWS, b = 1 + n / ROWS;
-            k->dots(rows, a, rows + ROWS * ROW, b, ROW, found);
+        for (size_t n = 0; n < MOST * MOST; n++) {
+            size_t a = 1 + n % MOST, b = 1 + n / MOST;
+            k->dots(rows, a, rows + MOST * ROW, b, ROW, found);
             for (size_t i = 0; i < a * b; i++) {
                 double sum = 0.0, alone;
-                const double *x = rows + i / b * ROW, *y = rows + (ROWS + i % b) * ROW;
+                const double *x = rows + i / b * ROW, *y = rows + (MOST + i % b) * ROW;
                 for (size_t j = 0; j < ROW; j++) {
                     sum += x[j] * y[j];
                 }

@@ -283,6 +283,10 @@ uint64_t weiri_sos_fade(const weiri_sos_params *sections, double part)
         }
         rest = bound(&m, reach + CHUNK - 1);
     }
+    if (rest > part * peak) { /* too long to compute: where its bound has fallen so far */
+        uint64_t last_above = bounded(&m, part * peak);
+        return last_above == WEIRI_SOS_NEVER ? WEIRI_SOS_NEVER : last_above + 1;
+    }
     r = (response){.sections = sections, .input = 1.0};
     for (uint64_t done = 0; done < reach; done += CHUNK) {
         next_chunk(&r, values);

@@ -29,8 +29,8 @@ uint64_t weiri_sos_settle(const weiri_sos_params *sections, double tolerance);
  * WEIRI_SOS_STEPS frames; INFINITY for a filter that is not stable. */
 double weiri_sos_sum(const weiri_sos_params *sections);
 
-/* The least k such that |h[j]| is at most `part` (above 0) of the largest |h| for all j >= k; at most WEIRI_SOS_STEPS.
- * WEIRI_SOS_NEVER for a filter that is not stable. */
+/* The least k such that |h[j]| is at most `part` (above 0) of the largest |h| for all j >= k; a bound of it
+ * where the response takes more than WEIRI_SOS_STEPS frames. WEIRI_SOS_NEVER for a filter that is not stable. */
 uint64_t weiri_sos_fade(const weiri_sos_params *sections, double part);
 
 #endif

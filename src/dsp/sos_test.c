@@ -153,6 +153,11 @@ static void responses_are_measured(void **state)
     }
     assert_true(fabs(weiri_sos_sum(&two) - sum) < 1e-5 * sum);
     assert_int_equal(weiri_sos_fade(&two, 0.003), last);
+    double pole = 1.0 - 1e-7; /* longer than what is computed: a bound, the sum of what follows */
+    one.coefs[0][2] = pole;
+    uint64_t fade = weiri_sos_fade(&one, 0.01);
+    assert_true(fade > WEIRI_SOS_STEPS && pow(pole, (double)fade) <= 0.01);
+    assert_true(pow(pole, (double)fade) > 0.01 * 1e-7 / 2.0);
     one.coefs[0][2] = 1.0;
     assert_true(isinf(weiri_sos_sum(&one)) && weiri_sos_fade(&one, 0.5) == WEIRI_SOS_NEVER);
 }

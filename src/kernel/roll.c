@@ -18,7 +18,7 @@
             double deviation = sqrt(s / count);                                                    \
             deviation = deviation < FLOOR ? FLOOR : deviation;                                     \
             double z = (x - m) / deviation;                                                        \
-            z = z - z == 0.0 ? z : 0.0;                                                            \
+            z = z == z ? z : 0.0;                                                                  \
             z = z > clip ? clip : z;                                                               \
             out[c] = (type)(z < -clip ? -clip : z);                                                \
         } else {                                                                                   \

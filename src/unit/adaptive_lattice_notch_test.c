@@ -71,6 +71,27 @@ static void a_sinusoid_is_found(void **state)
     }
 }
 
+/* The frequency of float32 input is that of float64. */
+static void frequencies_of_f32(void **state)
+{
+    (void)state;
+    enum { FRAMES = 300 };
+    weir_spec spec = weir_spec_make(WEIR_F32, 1000.0, 1, NULL, NULL);
+    weir_value given[] = {weir_text("output", "frequency"), weir_text("init_notch_freq", "70 Hz")};
+    drive *d = NULL;
+    uint64_t random = drive_seed();
+    float input[FRAMES];
+    for (int i = 0; i < FRAMES; i++) {
+        input[i] = (float)(30.0 * sin(2.0 * M_PI * 50.0 / 1000.0 * i));
+    }
+    assert_int_equal(drive_open("adaptive_lattice_notch", &spec, given, 2, &d), WEIR_OK);
+    drive_output o = drive_cuts(d, input, FRAMES, &random);
+    drive_near(drive_value(d, &o, 0), 70.0, 0.05, 0.0, "start");
+    drive_near(drive_value(d, &o, FRAMES - 1), 50.0, 0.05, 0.0, "end");
+    free(o.data);
+    drive_close(d);
+}
+
 static void mistakes_are_named(void **state)
 {
     (void)state;
@@ -86,6 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_references_numbers),
         cmocka_unit_test(a_sinusoid_is_found),
+        cmocka_unit_test(frequencies_of_f32),
         cmocka_unit_test(mistakes_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

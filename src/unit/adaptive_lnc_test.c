@@ -87,6 +87,52 @@ static void the_line_goes_away(void **state)
     }
 }
 
+/* The frequency goes no further than max_freq_deviation: a line 0.7 Hz away is reached with 1 Hz, and not with 0.1. */
+static void the_deviation_is_limited(void **state)
+{
+    (void)state;
+    enum { FRAMES = 6000 };
+    static double input[FRAMES];
+    double left[2] = {0.0, 0.0};
+    for (int i = 0; i < FRAMES; i++) {
+        input[i] = sin(2.0 * M_PI * 60.7 / 1000.0 * i);
+    }
+    for (size_t k = 0; k < 2; k++) {
+        weir_spec spec = weir_spec_make(WEIR_F64, 1000.0, 1, NULL, NULL);
+        weir_value given[] = {weir_number("max_freq_deviation", k == 0 ? 1.0 : 0.1)};
+        drive *d = NULL;
+        assert_int_equal(drive_open("adaptive_lnc", &spec, given, 1, &d), WEIR_OK);
+        drive_output o = drive_run(d, input, FRAMES, 0, NULL);
+        for (size_t i = FRAMES - 500; i < FRAMES; i++) {
+            left[k] = fmax(left[k], fabs(drive_value(d, &o, i)));
+        }
+        free(o.data);
+        drive_close(d);
+    }
+    assert_true(left[0] < 0.01 && left[1] > 0.2);
+}
+
+/* A missing sample adds nothing to the estimate: what is subtracted after it stays as it was. */
+static void a_missing_sample_leaves_the_estimate(void **state)
+{
+    (void)state;
+    enum { FRAMES = 3000 };
+    static double input[FRAMES * 2];
+    drive *d = NULL;
+    for (int i = 0; i < FRAMES * 2; i++) {
+        input[i] = sin(2.0 * M_PI * 60.0 / 1000.0 * (i / 2));
+    }
+    input[2500 * 2] = (double)NAN;
+    assert_int_equal(open_lnc(1000, "subtract", "0 s", &d), WEIR_OK);
+    drive_output o = drive_run(d, input, FRAMES, 0, NULL);
+    assert_true(isnan(drive_value(d, &o, 2500 * 2)));
+    for (size_t i = 2501; i < FRAMES; i++) {
+        assert_true(fabs(drive_value(d, &o, 2 * i)) < 0.2);
+    }
+    free(o.data);
+    drive_close(d);
+}
+
 static void mistakes_are_named(void **state)
 {
     (void)state;
@@ -104,6 +150,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_references_numbers),
         cmocka_unit_test(the_line_goes_away),
+        cmocka_unit_test(the_deviation_is_limited),
+        cmocka_unit_test(a_missing_sample_leaves_the_estimate),
         cmocka_unit_test(mistakes_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

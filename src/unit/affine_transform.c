@@ -240,6 +240,13 @@ static weir_err check(const affine_settings *set, weiri_unit_plan *plan, const w
                 rows, set->right_multiply ? "rows" : "columns", (unsigned long long)axis->size,
                 axis->name);
         }
+        for (size_t i = 0; plan->in->dtype == WEIR_F32 && i < m->rows * m->columns; i++) {
+            if (!isfinite((float)m->numbers[i])) { /* S8 */
+                return weiri_fail(WEIR_E_CHAIN,
+                                  "weights: %.15g is too large for f32, the type of the stream",
+                                  m->numbers[i]);
+            }
+        }
         if (set->channel_groups != NULL) {
             weiri_notice(plan->notices, "channel_groups: ignored, as weights are given as numbers");
         }

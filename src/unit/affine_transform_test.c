@@ -185,6 +185,13 @@ static void mistakes_are_named(void **state)
     drive *d = NULL;
     assert_int_equal(drive_open("affine_transform", &spec, make_value(&m), 1, &d), WEIR_E_CHAIN);
     assert_non_null(strstr(weir_err_detail(), "weights: 3 rows for the 5 entries of axis 'ch'"));
+    static matrix large = {.rows = 1, .columns = 1, .numbers = {1e39}};
+    weir_spec one = weir_spec_make(WEIR_F32, 1000.0, 1, NULL, NULL);
+    assert_int_equal(drive_open("affine_transform", &one, make_value(&large), 1, &d), WEIR_E_CHAIN);
+    assert_non_null(strstr(weir_err_detail(), "weights: 1e+39 is too large for f32"));
+    one.dtype = WEIR_F64;
+    assert_int_equal(drive_open("affine_transform", &one, make_value(&large), 1, &d), WEIR_OK);
+    drive_close(d);
     weir_value given[] = {weir_text("weights", "/no/such.npy"), weir_text("axis", "time")};
     assert_int_equal(drive_open("affine_transform", &spec, given, 1, &d), WEIR_E_CHAIN);
     assert_non_null(strstr(weir_err_detail(), "weights: /no/such.npy: "));

@@ -40,7 +40,7 @@ design(const comb_settings *settings, const weir_spec *in, weiri_sos_params *ret
     for (int64_t k = 1; k <= settings->harmonics; k++) {
         double hz = settings->fundamental_hz * (double)k;
         double q = settings->q_factor * (settings->proportional != 0 ? (double)k : 1.0);
-        if (hz >= in->rate_hz / 2.0) {
+        if (hz * (1.0 + 4.0 * DBL_EPSILON) >= in->rate_hz / 2.0) { /* k f rounds */
             break;
         }
         double w = 2.0 * M_PI * hz / in->rate_hz, width = w / q;

@@ -67,6 +67,13 @@ static void limits_are_named(void **state)
     assert_non_null(strstr(weir_err_detail(), "float64 cannot represent a notch"));
     assert_int_equal(open_comb(60, 33, 35, NULL, &d), WEIR_E_CHAIN);
     assert_non_null(strstr(weir_err_detail(), "num_harmonics: 33 is out of range"));
+    /* a harmonic at the Nyquist frequency, of which binary rounding makes one just below it */
+    weir_spec slow = weir_spec_make(WEIR_F64, 0.9, 3, NULL, NULL);
+    weir_value given[] = {weir_number("fundamental_freq", 0.15), weir_number("q_factor", 10)};
+    assert_true(0.15 * 3.0 < 0.9 / 2.0);
+    assert_int_equal(drive_open("comb", &slow, given, 2, &d), WEIR_OK);
+    assert_int_equal(d->plan.fields[0].rows, 4);
+    drive_close(d);
     assert_int_equal(open_comb(15000, 3, 35, NULL, &d), WEIR_OK); /* all above: unchanged */
     assert_int_equal(d->plan.field_count, 0);
     assert_int_equal(d->notices.count, 1);

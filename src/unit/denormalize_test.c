@@ -69,9 +69,32 @@ static void one_rate_a_channel(void **state)
     assert_non_null(strstr(weir_err_detail(), "low_rate: 50 Hz is above high_rate, 40 Hz"));
 }
 
+/* Of 4000 normal numbers some ten are further than three standard deviations from 0. */
+static void rates_stay_in_the_range(void **state)
+{
+    (void)state;
+    enum { CHANNELS = 4000 };
+    static double zeros[CHANNELS];
+    weir_spec spec = weir_spec_make(WEIR_F64, 1000.0, CHANNELS, NULL, NULL);
+    weir_value given = weir_text("distribution", "normal");
+    drive *d = NULL;
+    assert_int_equal(drive_open("denormalize", &spec, &given, 1, &d), WEIR_OK);
+    drive_output o = drive_run(d, zeros, 1, 0, NULL);
+    size_t limited = 0;
+    for (size_t i = 0; i < CHANNELS; i++) {
+        double rate = drive_value(d, &o, i);
+        assert_true(rate >= 2.0 && rate <= 40.0);
+        limited += rate == 2.0 || rate == 40.0;
+    }
+    assert_true(limited > 2 && limited < 30);
+    free(o.data);
+    drive_close(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(channels_have_their_rates),
-                                       cmocka_unit_test(one_rate_a_channel)};
+                                       cmocka_unit_test(one_rate_a_channel),
+                                       cmocka_unit_test(rates_stay_in_the_range)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

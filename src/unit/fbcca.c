@@ -151,7 +151,8 @@ static weir_err fbcca_of(const fbcca_settings *set, const weir_spec *in, fbcca *
                           (unsigned long long)f->freqs);
     }
     if (f->samples < 2) {
-        return weiri_fail(WEIR_E_CHAIN, "max_int_time: %llu samples of a window are too few",
+        return weiri_fail(WEIR_E_CHAIN, "%s: %llu samples of a window are too few",
+                          most < time->size ? "max_int_time" : "time_dim",
                           (unsigned long long)f->samples);
     }
     (void)place(f);
@@ -288,11 +289,12 @@ static void add_band(const fbcca *f, scratch *s, size_t channels, double weight)
     }
 }
 
+/* No exponent is above 0, whatever the sign of beta. */
 static void softmax(double *values, uint64_t count, double beta)
 {
-    double most = -INFINITY, sum = 0.0;
-    for (uint64_t i = 0; i < count; i++) {
-        most = values[i] > most ? values[i] : most;
+    double most = values[0], sum = 0.0;
+    for (uint64_t i = 1; i < count; i++) {
+        most = (beta > 0.0 ? values[i] > most : values[i] < most) ? values[i] : most;
     }
     for (uint64_t i = 0; i < count; i++) {
         values[i] = exp(beta * (values[i] - most));

@@ -140,6 +140,109 @@ static void channels_left_out(void **state)
     drive_close(d);
 }
 
+/* A signal that is the k-th multiple of a frequency is found from k harmonics on, for any number of channels. */
+static void harmonics(void **state)
+{
+    (void)state;
+    uint64_t random = drive_seed();
+    for (size_t channels = 1; channels <= 6; channels++) {
+        weir_spec spec = spec_of(WEIR_F64, "tc");
+        spec.dims[2].size = channels;
+        double data[TIME * 6];
+        for (size_t k = 1; k <= 7; k++) {
+            for (size_t i = 0; i < TIME * channels; i++) {
+                double noise = (double)drive_random(&random, 1 << 20) * 0x1p-19 - 1;
+                data[i] = sin(6.283185307179586 * target * (double)(k * (i / channels)) / 250.0);
+                data[i] += i % channels > 0 ? noise : 0.0;
+            }
+            for (size_t count = 1; count <= 8; count++) {
+                weir_value given[6];
+                size_t some = settings(given, NULL);
+                given[3] = weir_number("harmonics", (double)count);
+                drive *d = NULL;
+                assert_int_equal(drive_open("fbcca", &spec, given, some, &d), WEIR_OK);
+                drive_output o = drive_run(d, data, 1, 0, NULL);
+                bool found = drive_value(d, &o, 1) > 1.25 * (1 - 1e-9);
+                assert_true(found == (count >= k));
+                free(o.data);
+                drive_close(d);
+            }
+        }
+    }
+}
+
+/* Softmax with either sign of beta, and so large that only the largest exponent counts. */
+static void softmax(void **state)
+{
+    (void)state;
+    static const double betas[] = {1.0, 2.5, -2.5, -1e6, 1e6};
+    uint64_t random = drive_seed();
+    weir_spec spec = spec_of(WEIR_F64, "tc");
+    weir_value given[6];
+    double data[TIME * CHANNELS], plain[3] = {0};
+    fill(&spec, data, 1, 2.0);
+    for (size_t i = 0; i <= sizeof betas / sizeof betas[0]; i++) {
+        size_t count = settings(given, NULL);
+        double beta = i > 0 ? betas[i - 1] : 0.0, sum = 0.0;
+        given[4] = weir_number("softmax_beta", beta);
+        drive *d = NULL;
+        assert_int_equal(drive_open("fbcca", &spec, given, count, &d), WEIR_OK);
+        drive_output o = drive_cuts(d, data, 1, &random);
+        for (size_t k = 0; k < 3; k++) {
+            plain[k] = i == 0 ? drive_value(d, &o, k) : plain[k];
+        }
+        double top = beta > 0 ? fmax(plain[0], fmax(plain[1], plain[2]))
+                              : fmin(plain[0], fmin(plain[1], plain[2]));
+        for (size_t k = 0; k < 3; k++) {
+            sum += exp(beta * (plain[k] - top));
+        }
+        for (size_t k = 0; i > 0 && k < 3; k++) {
+            drive_near(drive_value(d, &o, k), exp(beta * (plain[k] - top)) / sum, 1e-12, 1e-12,
+                       "softmax");
+        }
+        free(o.data);
+        drive_close(d);
+    }
+}
+
+/* A dimension that is none of the three stays: its entries are windows of their own. */
+static void check_others(const char *order)
+{
+    bool first = order[0] == 'b';
+    uint64_t random = drive_seed();
+    weir_spec spec = spec_of(WEIR_F64, order), alone = spec_of(WEIR_F64, "tc");
+    weir_value given[6];
+    drive *d = NULL, *one = NULL;
+    double *data = calloc((size_t)weir_spec_columns(&spec), sizeof *data);
+    double part[TIME * CHANNELS];
+    fill(&spec, data, 1, 3.0);
+    assert_int_equal(drive_open("fbcca", &spec, given, settings(given, NULL), &d), WEIR_OK);
+    assert_int_equal(drive_open("fbcca", &alone, given, settings(given, NULL), &one), WEIR_OK);
+    assert_int_equal(d->plan.out.dim_count, 3);
+    assert_string_equal(d->plan.out.dims[1].name, "band");
+    drive_output o = drive_cuts(d, data, 1, &random);
+    for (size_t b = 0; b < BANDS; b++) {
+        for (size_t i = 0; i < TIME * CHANNELS; i++) {
+            part[i] = data[first ? b * TIME * CHANNELS + i : i * BANDS + b];
+        }
+        drive_output expected = drive_run(one, part, 1, 0, NULL);
+        assert_memory_equal(o.data + b * 3 * sizeof(double), expected.data, 3 * sizeof(double));
+        free(expected.data);
+        drive_reset(one);
+    }
+    free(o.data);
+    free(data);
+    drive_close(d);
+    drive_close(one);
+}
+
+static void other_dimensions_stay(void **state)
+{
+    (void)state;
+    check_others("tcb");
+    check_others("btc");
+}
+
 static void refused(void **state)
 {
     (void)state;
@@ -157,6 +260,11 @@ static void refused(void **state)
     assert_non_null(strstr(weir_err_detail(), "filterbank_dim: there is no dimension 'band'"));
     given[5] = weir_text("max_int_time", "4 ms");
     assert_int_equal(drive_open("fbcca", &spec, given, count, &d), WEIR_E_CHAIN);
+    assert_non_null(strstr(weir_err_detail(), "max_int_time: 1 samples of a window are too few"));
+    weir_spec one = spec_of(WEIR_F32, "tc");
+    one.dims[1].size = 1;
+    assert_int_equal(drive_open("fbcca", &one, given, count - 1, &d), WEIR_E_CHAIN);
+    assert_non_null(strstr(weir_err_detail(), "time_dim: 1 samples of a window are too few"));
     given[5] = weir_text("max_int_time", "200 ms");
     assert_int_equal(drive_open("fbcca", &spec, given, count, &d), WEIR_OK);
     drive_close(d);
@@ -167,6 +275,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sines),
         cmocka_unit_test(channels_left_out),
+        cmocka_unit_test(harmonics),
+        cmocka_unit_test(softmax),
+        cmocka_unit_test(other_dimensions_stay),
         cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,7 +52,16 @@ static weir_err design(const fir_settings *settings, weiri_unit_plan *plan, weir
         err = weiri_taps_make(plan, "order", 1, &count, ret_taps);
     }
     if (err == WEIR_OK) {
+        const double *taps = (*ret_taps)->kernels[0].taps;
         weiri_fir_windowed(&bands, &window, settings->scale, count, (*ret_taps)->kernels[0].taps);
+        double size = 0.0;
+        for (size_t k = 0; k < count; k++) {
+            size += fabs(taps[k]);
+        }
+        if (!(size > 0.0) || !isfinite(size)) { /* S8 */
+            err = weiri_fail(WEIR_E_CHAIN, "window: is 0 at all %llu taps; use another, or order",
+                             (unsigned long long)count);
+        }
     }
     return err;
 }

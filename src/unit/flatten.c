@@ -124,6 +124,15 @@ static weir_err plan_axis(const flatten_settings *set,
     }
     plan->out.dims[1] = (weir_axis){
         .name = set->output_axis, .unit = "", .size = size, .step = 1, .labels = labels};
+    const char *twice = NULL;
+    weir_err err = weiri_label_twice(plan, &plan->out.dims[1], &twice);
+    if (err != WEIR_OK || twice != NULL) {
+        return err != WEIR_OK ? err
+                              : weiri_fail(WEIR_E_CHAIN,
+                                           "label_separator: two entries of '%s' would be '%s'; "
+                                           "use another text",
+                                           set->output_axis, twice);
+    }
     if (channel_dim > 0) {
         bool channels = strcmp(set->output_axis, "ch") == 0;
         plan->out.units = channels && in->units != NULL ? units : NULL;

@@ -23,10 +23,12 @@ static bool passes(const gaussian_settings *set)
 static uint64_t length_of(const gaussian_settings *set, double rate_hz)
 {
     uint64_t sides = (uint64_t)set->width * (set->causal ? 1 : 2);
-    return weiri_frames_floor(weiri_decimal_scaled(set->sigma_s, sides, 1), rate_hz) + 1;
+    uint64_t frames = weiri_frames_floor(weiri_decimal_scaled(set->sigma_s, sides, 1), rate_hz);
+    return frames < UINT64_MAX ? frames + 1 : frames;
 }
 
-static void design(const gaussian_settings *set, double rate_hz, weiri_kernel_taps *taps)
+/* False: float64 has no tap that is not 0. */
+static bool design(const gaussian_settings *set, double rate_hz, weiri_kernel_taps *taps)
 {
     double sigma = set->sigma_s * rate_hz;
     double middle = set->causal ? 0.0 : 0.5 * (double)(taps->count - 1);
@@ -39,6 +41,7 @@ static void design(const gaussian_settings *set, double rate_hz, weiri_kernel_ta
     for (size_t k = 0; k < taps->count; k++) {
         taps->taps[k] = (double)(taps->taps[k] / sum);
     }
+    return sum > 0.0L;
 }
 
 static weir_err plan(const void *settings, weiri_unit_plan *plan)
@@ -66,8 +69,11 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
                      (unsigned long long)count, (long long)set->width,
                      (unsigned long long)expected);
     }
-    if (!off) {
-        design(set, plan->in->rate_hz, &taps->kernels[0]);
+    if (!off && !design(set, plan->in->rate_hz, &taps->kernels[0])) { /* S8 */
+        return weiri_fail(WEIR_E_CHAIN,
+                          "sigma: %.15g s is so short that all %llu taps would be 0; use an odd "
+                          "kernel_size",
+                          set->sigma_s, (unsigned long long)count);
     }
     taps->starts = true;
     return weiri_convolve_plan(plan, taps);

@@ -91,6 +91,11 @@ static void flatten_equals_plain_loops(void **state)
     assert_int_equal(d->plan.out.dims[1].size, 60);
     assert_string_equal(d->plan.out.dims[1].name, "ch");
     assert_string_equal(d->plan.out.dims[1].labels[4], "1/2.5/b");
+    for (size_t i = 0; i < 60; i++) {
+        char label[32];
+        snprintf(label, sizeof label, "%zu/%g/%s", i / 15 + 1, freqs[i / 3 % 5], names[i % 3]);
+        assert_string_equal(d->plan.out.dims[1].labels[i], label);
+    }
     assert_string_equal(d->plan.out.units[4], "mV");
     drive_close(d);
     assert_int_equal(drive_open("flatten", &spec, given, 3, &d), WEIR_OK);
@@ -99,6 +104,25 @@ static void flatten_equals_plain_loops(void **state)
     assert_string_equal(d->plan.out.dims[1].labels[6], "b 3");
     assert_string_equal(d->plan.out.dims[2].name, "freq");
     assert_string_equal(d->plan.out.units[6], "mV");
+    drive_close(d);
+}
+
+/* Labels are unique: "1" "11" and "11" "1" would be one. */
+static void labels_differ(void **state)
+{
+    (void)state;
+    weir_spec spec = weir_spec_make(WEIR_F32, 10.0, 12, NULL, NULL);
+    spec.dims[2] = spec.dims[1];
+    spec.dims[1] = (weir_axis){.name = "time", .unit = "s", .size = 12, .step = 0.1};
+    spec.dim_count = 3;
+    spec.dims[0].name = "win";
+    weir_value given = weir_text("label_separator", "");
+    drive *d = NULL;
+    assert_int_equal(drive_open("flatten", &spec, &given, 1, &d), WEIR_E_CHAIN);
+    assert_non_null(
+        strstr(weir_err_detail(), "label_separator: two entries of 'ch' would be '111'"));
+    spec.dims[1].size = spec.dims[2].size = 9;
+    assert_int_equal(drive_open("flatten", &spec, &given, 1, &d), WEIR_OK);
     drive_close(d);
 }
 
@@ -137,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transpose_equals_plain_loops),
         cmocka_unit_test(flatten_equals_plain_loops),
+        cmocka_unit_test(labels_differ),
         cmocka_unit_test(mistakes_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

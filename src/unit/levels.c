@@ -11,8 +11,12 @@ enum { PIECE = 2048 }; /* values at once: still in L1 after the search for missi
 
 weir_err weiri_levels_plan(weiri_unit_plan *plan, double min_val, double max_val, weir_dtype dtype)
 {
-    if (!(max_val > min_val) || !isfinite(max_val - min_val)) {
+    if (!(max_val > min_val)) {
         return weiri_fail(WEIR_E_CHAIN, "max_val: %.15g must be above min_val, %.15g", max_val,
+                          min_val);
+    }
+    if (!isfinite(max_val - min_val)) {
+        return weiri_fail(WEIR_E_CHAIN, "max_val: %.15g is too far above min_val, %.15g", max_val,
                           min_val);
     }
     plan->out.dtype = dtype;

@@ -89,41 +89,6 @@ make_label(const weiri_unit_plan *plan, const weir_axis *axis, uint64_t i, const
     return text;
 }
 
-static uint64_t hash(const char *text)
-{
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (; *text != '\0'; text++) {
-        h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    }
-    return h ^ (h >> 32);
-}
-
-/* By a table of twice as many places: channels are thousands. */
-static weir_err check_unique(const weiri_unit_plan *plan, const weir_axis *axis, bool relabel)
-{
-    uint64_t places = 2;
-    while (places < 2 * axis->size) {
-        places *= 2;
-    }
-    const char **seen = plan->memory.get(plan->memory.user, (size_t)places * sizeof *seen);
-    if (seen == NULL) {
-        return WEIR_E_NOMEM;
-    }
-    for (uint64_t i = 0; i < axis->size; i++) {
-        uint64_t at = hash(axis->labels[i]) & (places - 1);
-        for (; seen[at] != NULL; at = (at + 1) & (places - 1)) {
-            if (strcmp(seen[at], axis->labels[i]) == 0) {
-                return weiri_fail(WEIR_E_CHAIN, "%s: two entries of '%s' would be '%s'; %s",
-                                  relabel ? "label_b" : "relabel_axis", axis->name, seen[at],
-                                  relabel ? "use another suffix"
-                                          : "leave it true, so that suffixes tell them apart");
-            }
-        }
-        seen[at] = axis->labels[i];
-    }
-    return WEIR_OK;
-}
-
 /* Numbers on an axis, where there are no labels. */
 static double value_at(const weir_axis *axis, uint64_t i)
 {
@@ -150,7 +115,16 @@ join_labels(const weiri_merge_settings *set, const weiri_unit_plan *plan, int di
     }
     axis->values = NULL;
     axis->labels = labels;
-    return labels == NULL ? WEIR_E_NOMEM : check_unique(plan, axis, set->relabel_axis || dim < 0);
+    const char *twice = NULL;
+    weir_err err = labels == NULL ? WEIR_E_NOMEM : weiri_label_twice(plan, axis, &twice);
+    if (err == WEIR_OK && twice != NULL) {
+        bool relabel = set->relabel_axis || dim < 0;
+        err = weiri_fail(WEIR_E_CHAIN, "%s: two entries of '%s' would be '%s'; %s",
+                         relabel ? "label_b" : "relabel_axis", axis->name, twice,
+                         relabel ? "use another suffix"
+                                 : "leave it true, so that suffixes tell them apart");
+    }
+    return err;
 }
 
 static weir_err join_values(const weiri_unit_plan *plan, int dim, weir_axis *axis)

@@ -42,6 +42,20 @@ static void renamed(void **state)
     }
 }
 
+static void missing_samples_are_counted(void **state)
+{
+    (void)state;
+    weir_spec spec = weir_spec_make(WEIR_F64, 100.0, 2, NULL, NULL);
+    double data[] = {1, (double)NAN, 3, 4, 5, INFINITY};
+    names[0] = weir_text("time", "sample");
+    drive *d = NULL;
+    assert_int_equal(open_with(&spec, 1, &d), WEIR_OK);
+    drive_output o = drive_run(d, data, 3, 0, NULL);
+    assert_true(d->block->missing[0] == 0 && d->block->missing[1] == 2);
+    free(o.data);
+    drive_close(d);
+}
+
 static void refused(const weir_spec *spec, size_t count, const char *expected)
 {
     drive *d = NULL;
@@ -72,6 +86,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(renamed),
+        cmocka_unit_test(missing_samples_are_counted),
         cmocka_unit_test(mistakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "unit/aggregate_shared.h"
 #include "unit/elementwise.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,10 +51,13 @@ static weiri_aggregate_band
 find_band(const weir_axis *axis, const double *range, bool *ret_adjacent)
 {
     weiri_aggregate_band band = {0, 0};
+    bool computed = axis->labels == NULL &&
+                    axis->values == NULL; /* start + entry x step, which rounds: 7 / 0.7 s */
+    double slack = computed ? 1e-9 * fabs(axis->step) : 0.0; /* is below 10 Hz */
     *ret_adjacent = true;
     for (uint64_t i = 0; i < axis->size; i++) {
         double at = coordinate(axis, i);
-        if (at >= range[0] && at <= range[1]) {
+        if (at >= range[0] - slack && at <= range[1] + slack) {
             band.first = band.count == 0 ? i : band.first;
             *ret_adjacent = *ret_adjacent && i == band.first + band.count;
             band.count++;
@@ -195,19 +199,20 @@ static void run(weiri_block *block, const weiri_work *work)
 
 const weiri_unit_ops weiri_unit_ranged_aggregate = {
     .ops_size = sizeof(weiri_unit_ops),
-    .info = {.name = "ranged_aggregate",
-             .summary =
-                 "aggregates bands of an inner dimension, one value each: band power and so on",
-             .before = "- window: {window_dur: 20 ms, window_shift: 5 ms}",
-             .formula = "y[b] = operation over the entries of an axis whose coordinate is from "
-                        "bands[b][0] to bands[b][1], frame by frame.",
-             .ezmsg = "aggregate.RangedAggregateTransformer",
-             .differs =
-                 "Labelled axes count entries from 0, where the class compares texts. A band "
-                 "without any entry is an error that states the axis's range; there it is an "
-                 "IndexError.",
-             .flags = WEIR_UNIT_COLUMNWISE,
-             .settings = table},
+    .info =
+        {.name = "ranged_aggregate",
+         .summary = "aggregates bands of an inner dimension, one value each: band power and so on",
+         .before = "- window: {window_dur: 20 ms, window_shift: 5 ms}",
+         .formula = "y[b] = operation over the entries of an axis whose coordinate is from "
+                    "bands[b][0] to bands[b][1], frame by frame.",
+         .ezmsg = "aggregate.RangedAggregateTransformer",
+         .differs =
+             "Labelled axes count entries from 0, where the class compares texts. An entry whose "
+             "coordinate rounds past a limit, as 10 Hz of windows of 0.7 s, is in the band. A band "
+             "without any entry is an error that states the axis's range; there it is an "
+             "IndexError.",
+         .flags = WEIR_UNIT_COLUMNWISE,
+         .settings = table},
     .settings_bytes = sizeof(ranged_settings),
     .plan = plan,
     .prepare = prepare,

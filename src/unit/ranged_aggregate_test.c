@@ -158,6 +158,33 @@ static void mistakes_are_named(void **state)
     assert_non_null(strstr(weir_err_detail(), "not adjacent"));
 }
 
+/* Both limits are included, also where start + entry x step rounds past one: a spectrum of windows of 0.7 s at 100 Hz
+ * has 7 x 1.43 Hz = 9.999999999999998 Hz, and one of 4.9 s 20.000000000000004. */
+static void limits_are_included(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        size_t points = i == 0 ? 70 : 49;
+        double rate = i == 0 ? 100.0 : 98.0;
+        weir_spec spec = weir_spec_make(WEIR_F64, 10.0, 1, NULL, NULL);
+        spec.dims[1] = (weir_axis){.name = "freq",
+                                   .unit = "Hz",
+                                   .size = points / 2 + 1,
+                                   .step = 1.0 / ((1.0 / rate) * (double)points)};
+        static const double bands[1][2] = {{10.0, 20.0}};
+        drive *d = NULL;
+        open_bands(&spec, "freq", "sum", bands, 1, &d);
+        double ones[64];
+        for (size_t k = 0; k < 64; k++) {
+            ones[k] = 1.0;
+        }
+        drive_output o = drive_run(d, ones, 1, 0, NULL);
+        assert_true(drive_value(d, &o, 0) == (i == 0 ? 8.0 : 6.0)); /* lines of 10/7 Hz, of 2 Hz */
+        free(o.data);
+        drive_close(d);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +192,7 @@ int main(void)
         cmocka_unit_test(bands_have_coordinates),
         cmocka_unit_test(null_passes_the_signal_through),
         cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(limits_are_included),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

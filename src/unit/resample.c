@@ -86,7 +86,7 @@ static weir_err plan_resample(const void *settings, weiri_unit_plan *plan)
     }
     if (!ratio_of(rate_hz, set->resample_rate_hz, &p, &q) || p > INT64_MAX / 4 || q > MOST_TAPS ||
         p / q > MOST_TAPS) {
-        return weiri_fail(WEIR_E_CHAIN, "resample_rate: %.17g Hz / %.17g Hz has no simple ratio",
+        return weiri_fail(WEIR_E_CHAIN, "resample_rate: %.15g Hz / %.15g Hz has no simple ratio",
                           set->resample_rate_hz, rate_hz);
     }
     resample r;

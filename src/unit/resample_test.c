@@ -98,6 +98,31 @@ static void ends_and_missing_samples(void **state)
     }
 }
 
+/* What the end repeats is the last good sample, whatever was missing where it is put. */
+static void the_end_is_not_missing(void **state)
+{
+    (void)state;
+    enum { FRAMES = 600, GOOD = 40 };
+    weir_spec spec = weir_spec_make(WEIR_F64, 1000.0, 1, NULL, NULL);
+    weir_value given = weir_number("resample_rate", 3000.0);
+    double data[FRAMES];
+    drive *d = NULL;
+    uint64_t random = drive_seed();
+    for (size_t i = 0; i < FRAMES; i++) {
+        data[i] = i == 0 || i >= FRAMES - GOOD ? 1.0 : (double)NAN;
+    }
+    assert_int_equal(drive_open("resample", &spec, &given, 1, &d), WEIR_OK);
+    d->ends = true;
+    drive_output o = drive_cuts(d, data, FRAMES, &random);
+    assert_int_equal(o.frames, 3 * FRAMES);
+    for (size_t i = 0; i < 3 * FRAMES; i++) {
+        bool good = i < 2 || i >= 3 * (FRAMES - GOOD) - 1;
+        assert_true(isfinite(drive_value(d, &o, i)) == good);
+    }
+    free(o.data);
+    drive_close(d);
+}
+
 static void settings_are_checked(void **state)
 {
     (void)state;
@@ -136,8 +161,8 @@ static void settings_are_checked(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sinusoids_at_another_rate),
-                                       cmocka_unit_test(ends_and_missing_samples),
-                                       cmocka_unit_test(settings_are_checked)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sinusoids_at_another_rate), cmocka_unit_test(ends_and_missing_samples),
+        cmocka_unit_test(the_end_is_not_missing), cmocka_unit_test(settings_are_checked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

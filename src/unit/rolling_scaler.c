@@ -2,6 +2,7 @@
  *
  * rolling_scaler.c: each value minus the mean of the last k samples before it, in their standard deviations.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -17,15 +18,16 @@ typedef struct scaler_settings {
 
 typedef struct scaler {
     uint64_t size, least; /* samples in a full window (0 = all so far), and in one that is used */
-    double clip;          /* INFINITY = not */
+    double clip;          /* the largest number of the type = not */
     double artifact;      /* INFINITY = none */
 } scaler;
 
 /* The window only where size is not 0. */
 enum { MEAN, SQUARE, COUNT /* samples that entered the window so far */, WINDOW };
 
-static scaler scaler_of(const scaler_settings *settings, double rate_hz)
+static scaler scaler_of(const scaler_settings *settings, const weir_spec *in)
 {
+    double rate_hz = in->rate_hz, most = in->dtype == WEIR_F32 ? (double)FLT_MAX : DBL_MAX;
     bool timed = !isnan(settings->window_s);
     uint64_t size =
         timed ? weiri_frames_ceil(settings->window_s, rate_hz) : (uint64_t)settings->k_samples;
@@ -35,7 +37,7 @@ static scaler scaler_of(const scaler_settings *settings, double rate_hz)
     return (scaler){
         .size = size,
         .least = size > 0 && least > size ? size : least,
-        .clip = settings->clip > 0.0 ? settings->clip : (double)INFINITY,
+        .clip = settings->clip > 0.0 ? fmin(settings->clip, most) : most,
         .artifact = isnan(settings->artifact) ? (double)INFINITY : settings->artifact,
     };
 }
@@ -43,7 +45,7 @@ static scaler scaler_of(const scaler_settings *settings, double rate_hz)
 static weir_err plan(const void *settings, weiri_unit_plan *plan)
 {
     const scaler_settings *given = settings;
-    scaler s = scaler_of(given, plan->in->rate_hz);
+    scaler s = scaler_of(given, plan->in);
     weir_err err = weiri_axis_is_stream(plan->in, given->axis);
     if (err == WEIR_OK && !given->update) {
         err = weiri_fail(WEIR_E_CHAIN,
@@ -71,14 +73,14 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
 
 static void prepare(const void *settings, const weiri_unit_plan *plan, void *constants)
 {
-    *(scaler *)constants = scaler_of(settings, plan->in->rate_hz);
+    *(scaler *)constants = scaler_of(settings, plan->in);
 }
 
 /* A window that holds no sample of before; another one, and its sums are computed anew. */
 static uint64_t settle(const void *settings, const weiri_unit_plan *plan, double tolerance)
 {
     (void)tolerance;
-    scaler s = scaler_of(settings, plan->in->rate_hz);
+    scaler s = scaler_of(settings, plan->in);
     return s.size == 0 || !isinf(s.artifact) ? WEIR_SETTLES_NEVER : 2 * s.size;
 }
 

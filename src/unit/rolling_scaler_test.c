@@ -4,6 +4,8 @@
  */
 #include "unit/drive.h"
 
+#include <float.h>
+
 enum { FRAMES = 700, CHANNELS = 19 };
 
 static drive *open_scaler(weir_dtype dtype, double k, double least, double artifact)
@@ -102,6 +104,48 @@ static void nothing_stays(void **state)
     drive_close(d);
 }
 
+/* Scores beyond the largest number of the type are that number, or clip; none is 0 or infinite. */
+static void large_scores(void **state)
+{
+    (void)state;
+    for (int n = 0; n < 4; n++) {
+        weir_dtype dtype = n % 2 == 0 ? WEIR_F32 : WEIR_F64;
+        double clip = n < 2 ? 0 : 10, most = dtype == WEIR_F32 ? (double)FLT_MAX : DBL_MAX;
+        weir_spec spec = weir_spec_make(dtype, 1000.0, 1, NULL, NULL);
+        weir_value given[] = {weir_number("k_samples", 5), weir_number("clip", clip)};
+        drive *d = NULL;
+        assert_int_equal(drive_open("rolling_scaler", &spec, given, 2, &d), WEIR_OK);
+        float f32[20] = {[10] = 1e35f};
+        double f64[20] = {[10] = -1e305};
+        drive_output o = drive_run(d, dtype == WEIR_F32 ? (void *)f32 : (void *)f64, 20, 0, NULL);
+        double expected = clip > 0 ? clip : most;
+        drive_near(drive_value(d, &o, 10), dtype == WEIR_F32 ? expected : -expected, 0, 0, "score");
+        for (size_t i = 0; i < 20; i++) {
+            assert_true(isfinite(drive_value(d, &o, i)));
+        }
+        free(o.data);
+        drive_close(d);
+    }
+}
+
+/* The second frame already can be an artifact: the first is its mean, and there is no deviation. */
+static void an_early_artifact(void **state)
+{
+    (void)state;
+    drive *d = open_scaler(WEIR_F64, 5, 1, 3.0);
+    double data[4 * CHANNELS];
+    for (int i = 0; i < 4 * CHANNELS; i++) {
+        data[i] = i / CHANNELS == 1 ? 50.0 : 1.0;
+    }
+    drive_output o = drive_run(d, data, 4, 0, NULL);
+    for (size_t c = 0; c < CHANNELS; c++) {
+        assert_true(drive_value(d, &o, CHANNELS + c) == 3.0);     /* clipped */
+        assert_true(drive_value(d, &o, 2 * CHANNELS + c) == 0.0); /* 50 is not in the window */
+    }
+    free(o.data);
+    drive_close(d);
+}
+
 static void the_window_must_fill(void **state)
 {
     (void)state;
@@ -115,13 +159,20 @@ static void the_window_must_fill(void **state)
     assert_int_equal(d->plan.fields[3].rows, 11);
     assert_int_equal(drive_settle(d, 1e-6), 22);
     drive_close(d);
+    weir_value least[] = {weir_text("window_size", "10 ms"), weir_text("min_seconds", "2.5 ms")};
+    float data[5] = {1, 2, 8, 4, 5}; /* 2.5 frames are 3: the first three pass as they are */
+    assert_int_equal(drive_open("rolling_scaler", &spec, least, 2, &d), WEIR_OK);
+    drive_output o = drive_run(d, data, 5, 0, NULL);
+    assert_true(drive_value(d, &o, 2) == 8.0 && drive_value(d, &o, 3) != 4.0);
+    free(o.data);
+    drive_close(d);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_definition_holds),
-        cmocka_unit_test(nothing_stays),
+        cmocka_unit_test(the_definition_holds), cmocka_unit_test(nothing_stays),
+        cmocka_unit_test(large_scores),         cmocka_unit_test(an_early_artifact),
         cmocka_unit_test(the_window_must_fill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,6 +107,26 @@ static weir_err read_window(const spectrum_settings *set, uint64_t size, weiri_w
     return err == WEIR_OK ? weiri_window_check("window", ret_window, (size_t)size, false) : err;
 }
 
+/* A window that is 0 everywhere, as hann of 2 samples, has no spectrum (S8). */
+static weir_err
+check_weights(const weiri_unit_plan *plan, const weiri_window *window, uint64_t size)
+{
+    double *weights = plan->memory.get(plan->memory.user, (size_t)size * sizeof *weights);
+    double squares = 0.0;
+    if (weights == NULL) {
+        return WEIR_E_NOMEM;
+    }
+    weiri_window_fill(window, (size_t)size, false, weights);
+    for (uint64_t i = 0; i < size; i++) {
+        squares += weights[i] * weights[i];
+    }
+    return squares > 0.0
+               ? WEIR_OK
+               : weiri_fail(WEIR_E_CHAIN,
+                            "window: is 0 at all %llu samples; use another, or a longer window",
+                            (unsigned long long)size);
+}
+
 static weir_err find_axis(const weir_spec *in, const char *name, int *ret_dim)
 {
     int dim = name == NULL ? (int)in->dim_count - 1 : weir_spec_dim(in, name);
@@ -217,6 +237,7 @@ static weir_err plan_spectrum(const void *settings, weiri_unit_plan *plan)
     }
     weiri_window window;
     err = read_window(set, in->dims[dim].size, &window);
+    err = err == WEIR_OK ? check_weights(plan, &window, in->dims[dim].size) : err;
     if (err != WEIR_OK) {
         return err;
     }
@@ -224,6 +245,15 @@ static weir_err plan_spectrum(const void *settings, weiri_unit_plan *plan)
     err = plan_axis(set, &s, plan);
     if (err == WEIR_OK && s.what == WEIRI_FFT_POWER) {
         err = weiri_units_follow(plan, s.db ? 0.0 : 2.0, s.db ? "dB" : "Hz");
+    }
+    if (err == WEIR_OK && plan->out.units != NULL && strcmp(set->out_axis, "ch") == 0) {
+        /* entries that are channels from here on have the physical unit of those that were */
+        const char **units = plan->memory.get(plan->memory.user, (size_t)s.bins * sizeof *units);
+        for (uint64_t i = 0; units != NULL && i < s.bins; i++) {
+            units[i] = plan->out.units[0];
+        }
+        plan->out.units = units;
+        err = units != NULL ? WEIR_OK : WEIR_E_NOMEM;
     }
     bool f32 = weir_dtype_part(in->dtype) == WEIR_F32, real = is_real(in);
     plan->out.dtype =
@@ -259,7 +289,7 @@ static void prepare_spectrum(const void *settings, const weiri_unit_plan *plan, 
 
 /* ---- running ------------------------------------------------------------------------------- */
 
-enum { LANES_MOST = 16 };
+enum { LANES_MOST = 16, PIECE = 512 /* values to dB at once */ };
 
 /* Transforms the columns from `first` on of a piece [size x inner], or those that are apart. */
 static void transform(const spectrum *s,
@@ -322,6 +352,35 @@ static void transform_apart(const spectrum *s,
     }
 }
 
+/* Powers to dB. What is not finite stays so (S5): the logarithm of the kernels is for numbers. */
+static void to_db(void *values, size_t count, bool f32)
+{
+    const weiri_kernels *k = weiri_kernels_get();
+    const double divisor = 0.23025850929940456840; /* ln 10 / 10 */
+    double kept[PIECE];
+    for (size_t first = 0; first < count; first += PIECE) {
+        size_t some = count - first < PIECE ? count - first : PIECE;
+        float *f = (float *)values + (f32 ? first : 0);
+        double *d = (double *)values + (f32 ? 0 : first);
+        bool clean = f32 ? k->finite_f32(f, some) : k->finite_f64(d, some);
+        for (size_t i = 0; !clean && i < some; i++) {
+            kept[i] = f32 ? (double)f[i] : d[i];
+        }
+        if (f32) {
+            k->log_f32(f, f, some, divisor, -INFINITY);
+        } else {
+            k->log_f64(d, d, some, divisor, -INFINITY);
+        }
+        for (size_t i = 0; !clean && i < some; i++) {
+            if (!isfinite(kept[i]) && f32) {
+                f[i] = (float)kept[i];
+            } else if (!isfinite(kept[i])) {
+                d[i] = kept[i];
+            }
+        }
+    }
+}
+
 static void run_spectrum(weiri_block *block, const weiri_work *work)
 {
     const spectrum *s = block->constants;
@@ -352,11 +411,8 @@ static void run_spectrum(weiri_block *block, const weiri_work *work)
         transform_apart(s, in, out, work, split);
     }
     size_t values = work->produce * (size_t)weir_spec_columns(block->out);
-    const double divisor = 0.23025850929940456840; /* ln 10 / 10 */
-    if (s->db && f32) {
-        k->log_f32(work->out, work->out, values, divisor, -INFINITY);
-    } else if (s->db) {
-        k->log_f64(work->out, work->out, values, divisor, -INFINITY);
+    if (s->db) {
+        to_db(work->out, values, f32);
     }
     weiri_look_for_missing(block, work->in[0], work->consume);
 }

@@ -92,6 +92,10 @@ static void check(const weir_spec *spec, uint64_t *random)
                           weir_text("axis", "time")};
     drive *d = NULL;
     size_t frames = 11;
+    if (t.size == 2 && (t.window == 2 || t.window == 3)) { /* 0 at both samples */
+        assert_int_equal(drive_open("spectrum", spec, given, 7, &d), WEIR_E_CHAIN);
+        return;
+    }
     assert_int_equal(drive_open("spectrum", spec, given, 7, &d), WEIR_OK);
     size_t bins = t.output == 0 ? t.n : t.n / 2 + 1;
     const weir_axis *axis = &d->plan.out.dims[1];
@@ -154,20 +158,25 @@ static void against_the_sum(void **state)
 }
 
 /* S5: the channel's own window is missing, nothing else, and the samples are counted. */
-static void missing_samples(void **state)
+static void check_missing(weir_dtype dtype, const char *transform)
 {
-    (void)state;
     uint64_t random = 5;
-    weir_spec spec = spec_of(WEIR_F64, 20, 11);
+    weir_spec spec = spec_of(dtype, 20, 11);
     drive *d = NULL;
-    weir_value given = weir_text("transform", "imag");
+    weir_value given = weir_text("transform", transform);
     assert_int_equal(drive_open("spectrum", &spec, &given, 1, &d), WEIR_OK);
-    size_t columns = 220, out_columns = 11 * 11;
-    double *data = drive_signal(&spec, 4, 0.5, 0.0, &random);
-    double *dirty = malloc(4 * columns * sizeof *dirty);
-    memcpy(dirty, data, 4 * columns * sizeof *dirty);
-    dirty[columns + 7 * 11 + 3] = INFINITY;
-    dirty[columns + 8 * 11 + 3] = -INFINITY;
+    size_t columns = 220, out_columns = 11 * 11, bytes = weir_dtype_bytes(dtype);
+    void *data = drive_signal(&spec, 4, 0.5, 0.0, &random);
+    void *dirty = malloc(4 * columns * bytes);
+    memcpy(dirty, data, 4 * columns * bytes);
+    for (size_t i = 7; i < 9; i++) {
+        double missing = i == 7 ? (double)INFINITY : (double)-INFINITY;
+        if (dtype == WEIR_F32) {
+            ((float *)dirty)[columns + i * 11 + 3] = (float)missing;
+        } else {
+            ((double *)dirty)[columns + i * 11 + 3] = missing;
+        }
+    }
     drive_output clean = drive_cuts(d, data, 4, &random);
     drive_output o = drive_cuts(d, dirty, 4, &random);
     for (size_t i = 0; i < 4 * out_columns; i++) {
@@ -183,6 +192,17 @@ static void missing_samples(void **state)
     drive_close(d);
 }
 
+static void missing_samples(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        if (i > 0) { /* one number an entry */
+            check_missing(WEIR_F32, transforms[i]);
+            check_missing(WEIR_F64, transforms[i]);
+        }
+    }
+}
+
 static void refused(void **state)
 {
     (void)state;
@@ -196,6 +216,10 @@ static void refused(void **state)
     assert_int_equal(drive_open("spectrum", &windowed, &axis, 1, &d), WEIR_E_CHAIN);
     assert_int_equal(drive_open("spectrum", &windowed, &out, 1, &d), WEIR_E_CHAIN);
     assert_non_null(strstr(weir_err_detail(), "out_axis: the stream already has a dimension 'ch'"));
+    weir_spec two = spec_of(WEIR_F32, 2, 4);
+    weir_value hann = weir_text("window", "hann");
+    assert_int_equal(drive_open("spectrum", &two, &hann, 1, &d), WEIR_E_CHAIN);
+    assert_non_null(strstr(weir_err_detail(), "window: is 0 at all 2 samples"));
     windowed.dims[1].values = (const double[]){1, 2, 4, 8, 16, 32, 64, 128};
     assert_int_equal(drive_open("spectrum", &windowed, NULL, 0, &d), WEIR_E_CHAIN);
     assert_non_null(strstr(weir_err_detail(), "not evenly spaced"));

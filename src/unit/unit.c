@@ -343,3 +343,35 @@ weir_err weiri_axis_is_stream(const weir_spec *in, const char *axis)
                       "axis: this unit works along the stream's dimension, '%s', not '%s'",
                       in->dims[0].name, axis);
 }
+
+static uint64_t hash(const char *text)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (; *text != '\0'; text++) {
+        h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    }
+    return h ^ (h >> 32);
+}
+
+/* By a table of twice as many places: channels are thousands. */
+weir_err
+weiri_label_twice(const weiri_unit_plan *plan, const weir_axis *axis, const char **ret_label)
+{
+    uint64_t places = 2;
+    while (places < 2 * axis->size) {
+        places *= 2;
+    }
+    const char **seen = plan->memory.get(plan->memory.user, (size_t)places * sizeof *seen);
+    if (seen == NULL) {
+        return WEIR_E_NOMEM;
+    }
+    *ret_label = NULL;
+    for (uint64_t i = 0; i < axis->size && *ret_label == NULL; i++) {
+        uint64_t at = hash(axis->labels[i]) & (places - 1);
+        for (; seen[at] != NULL; at = (at + 1) & (places - 1)) {
+            *ret_label = strcmp(seen[at], axis->labels[i]) == 0 ? seen[at] : *ret_label;
+        }
+        seen[at] = axis->labels[i];
+    }
+    return WEIR_OK;
+}

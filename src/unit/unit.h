@@ -262,6 +262,10 @@ void weiri_look_for_missing(weiri_block *block, const void *rows, size_t frames)
  * none is known none is made up. WEIR_E_NOMEM. */
 weir_err weiri_units_follow(weiri_unit_plan *plan, double exponent, const char *times);
 
+/* A label that two entries of the axis have; NULL: they differ, as they must. WEIR_E_NOMEM. */
+weir_err
+weiri_label_twice(const weiri_unit_plan *plan, const weir_axis *axis, const char **ret_label);
+
 /* Adds a record of a frame of the segment and a column of the block. In a call, records are added in order of
  * (index, column), and in each call only those of frames consumed + i - record_delay for its consumed frames i. */
 static inline void
