@@ -233,10 +233,11 @@ const unit_peer *unit_best_peer(const unit_row *row)
 /* ---- the command --------------------------------------------------------------------------------------- */
 
 static const struct argp_option options[] = {
-    {"rounds", OPT_ROUNDS, "N", 0, "turns that everything gets; default 3", 0},
+    {"rounds", OPT_ROUNDS, "N", 0, "number of rounds; default 3", 0},
     {"seconds", OPT_SECONDS, "S", 0, "length of one measurement; default 0.2", 0},
     {"only", OPT_ONLY, "WORD", 0, "units with WORD in their name", 0},
-    {"peers", OPT_PEERS, "DIR", 0, "where the peers' programs are; default: bench beside weir", 0},
+    {"peers", OPT_PEERS, "DIR", 0, "folder of the peers' programs; default: bench, next to weir",
+     0},
     {"json", CLI_OPT_JSON, NULL, 0, "print JSON", 0},
     {0},
 };
@@ -309,9 +310,9 @@ int bench_units_command(int argc, char **argv)
         parse,
         NULL,
         "Measures each processing unit alone, on one thread, with the settings of its example in "
-        "weir units: 256 channels, messages of 300 frames, f32. Beside it: what its bytes or its "
-        "arithmetic need at least on this machine, and its peers, in turns.\v"
-        "Peers are programs that `make bench` sets up; those that are not there are named.",
+        "weir units: 256 channels, messages of 300 frames, f32. Compares it, alternately, with the "
+        "least time that its bytes or its arithmetic need on this machine, and with its peers.\v"
+        "Peers are programs that `make bench` installs; missing ones are listed.",
         NULL,
         NULL,
         NULL};

@@ -11,8 +11,8 @@
 static void texts_and_exit_statuses(void **state)
 {
     (void)state;
-    assert_string_equal(weir_err_text(WEIR_OK), "done");
-    assert_string_equal(weir_err_text(WEIR_E_PLAN), "does not fit the limit");
+    assert_string_equal(weir_err_text(WEIR_OK), "success");
+    assert_string_equal(weir_err_text(WEIR_E_PLAN), "plan exceeds the memory limit");
     assert_string_equal(weir_err_text((weir_err)99), "unknown error");
     assert_int_equal(weir_err_exit_status(WEIR_OK), 0);
     assert_int_equal(weir_err_exit_status(WEIR_E_NOMEM), 6);

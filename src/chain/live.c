@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * live.c: a setting of a unit is changed while the chain runs. The new value is planned as if the chain were built
- * with it; only if nothing but the constants differs are these computed, into the spare set, and exchanged. So a
- * refusal changes nothing, and nothing is allocated: the unit's plan works in memory that was reserved for it.
+ * live.c: changes a setting of a unit while the chain runs. The unit is planned with the new value, in memory reserved
+ * for this. If only its constants differ, they are computed into the spare set, which replaces the current one. So a
+ * rejected value changes nothing, and nothing is allocated.
  */
 #include <fenv.h>
 #include <string.h>
 
 #include "chain/chain.h"
 
-/* Memory of a plan that is thrown away again. */
+/* Memory for a temporary plan. */
 typedef struct bench {
     unsigned char *base;
     size_t used, size;
@@ -58,7 +58,8 @@ static const weir_setting *find_row(const weiri_node *node, const char *name, we
         }
     }
     const char *near = weiri_nearest(name, names, count);
-    *ret_err = weiri_fail(WEIR_E_CHAIN, "%s: no setting '%.60s' that can be changed while the chain runs%s%s",
+    *ret_err = weiri_fail(WEIR_E_CHAIN,
+                          "%s: no setting '%.60s' that can be changed while the chain runs%s%s",
                           node->ops->info.name, name, near == NULL ? "" : "; the nearest is ",
                           near == NULL ? "" : near);
     return NULL;
@@ -210,10 +211,11 @@ weir_err weir_chain_set(weir_chain *chain, int number, const weir_value *setting
         return weiri_null(__func__);
     }
     if (chain->plan == NULL || (chain->running->busy && !chain->running->at_rest)) {
-        return weiri_fail(WEIR_E_USAGE, chain->plan == NULL
-                                            ? "weir_chain_set: the chain has no plan yet"
-                                            : "weir_chain_set: called while the chain runs, from its "
-                                              "own sink or source");
+        return weiri_fail(WEIR_E_USAGE,
+                          chain->plan == NULL
+                              ? "weir_chain_set: the chain has no plan yet"
+                              : "weir_chain_set: called while the chain runs, from its "
+                                "own sink or source");
     }
     weiri_node *node = weiri_chain_node(chain, number);
     if (node == NULL) {

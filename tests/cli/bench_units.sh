@@ -34,5 +34,5 @@ done
 [ "$(grep -c '"unit"' out)" -eq 1 ] || fail "--only: $(cat out)"
 cp failing peers/ezmsg_unit && chmod +x peers/ezmsg_unit
 status 1 "$WEIR" bench units --rounds 1 --seconds 0.002 --peers peers --only log
-grep -q 'did not run to its end' err || fail "$(cat err)"
+grep -q 'did not finish' err || fail "$(cat err)"
 status 2 "$WEIR" bench units --only nothing
