@@ -135,6 +135,8 @@ const char *unit_flags_text(const weir_unit_info *unit, char *text, size_t size)
 
 /* ---- an example that a chain file takes --------------------------------------------------------------------- */
 
+#define EXAMPLE_COLUMNS 79 /* with the bracket at the end */
+
 void unit_put_example(const weir_unit_info *unit, FILE *file, const char *indent)
 {
     bool joins = (unit->flags & WEIR_UNIT_JOINS) != 0, more = joins;
@@ -145,13 +147,19 @@ void unit_put_example(const weir_unit_info *unit, FILE *file, const char *indent
     }
     if (joins)
         fprintf(file, "%s- split: {a: [], b: [abs]}\n", indent);
-    fprintf(file, "%s- %s: {%s", indent, unit->name, joins ? "inputs: [a, b]" : "");
+    int column = fprintf(file, "%s- %s: {%s", indent, unit->name, joins ? "inputs: [a, b]" : "");
     for (const weir_setting *setting = unit->settings; setting->name != NULL; setting++) {
         if (setting->example == NULL)
             continue;
-        const char *quote = strchr(setting->example, ':') != NULL ? "\"" : "";
-        fprintf(file, "%s%s: %s%s%s", more ? ", " : "", setting->name, quote, setting->example,
-                quote);
+        bool map = setting->example[0] == '{';
+        const char *quote = !map && strchr(setting->example, ':') != NULL ? "\"" : "";
+        int length =
+            (int)(strlen(setting->name) + strlen(setting->example) + 2 * strlen(quote) + 4);
+        if (column + length > EXAMPLE_COLUMNS) /* a map goes on in the next line */
+            column = fprintf(file, "%s\n%s    ", more ? "," : "", indent);
+        else
+            column += fprintf(file, "%s", more ? ", " : "");
+        column += fprintf(file, "%s: %s%s%s", setting->name, quote, setting->example, quote);
         more = true;
     }
     fputs("}\n", file);
@@ -289,7 +297,7 @@ static void print_unit(const weir_unit_info *unit)
         free(formula);
     }
     printf("in a chain file:\n\n    chain:\n");
-    unit_put_example(unit, stdout, "      ");
+    unit_put_example(unit, stdout, "    ");
 }
 
 int units_command(int argc, char **argv)

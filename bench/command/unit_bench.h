@@ -31,6 +31,7 @@ typedef struct unit_row {
     char *before,
         *own; /* entries of a chain: those that make the unit's input, "" = none; the unit */
     double multiply_adds; /* f64, per value; 0 = not stated */
+    const char *note;     /* why a peer may be faster, or NULL */
     double ns, copy_ns;   /* copy: the unit's bytes, in and out, at the rate of a copy */
     unit_peer peers[UNIT_PEERS];
     size_t peer_count;

@@ -32,7 +32,7 @@ static double now_ns(void)
 static weir_err
 make(const char *before, const char *entries, weir_spec *spec, weir_chain **ret_chain)
 {
-    static char names[BENCH_CHANNELS][8];
+    static char names[BENCH_CHANNELS][12];
     static const char *labels[BENCH_CHANNELS];
     for (int i = 0; i < BENCH_CHANNELS; i++) {
         snprintf(names[i], sizeof names[i], "%d", i);
@@ -141,7 +141,8 @@ weir_err unit_measure(bench_input *input, const unit_row *row, double seconds, u
     free(copies.copy);
     if (err == WEIR_OK)
         *ret_pass = (unit_pass){
-            .ns = ns - before_ns,
+            .ns = fmax(ns - before_ns,
+                       1), /* a busy machine, a short measurement: less than nothing */
             .byte_ns = copy_ns / (2 * sizeof(float) * RING_VALUES),
             .values = before.values,
             .bytes = before.bytes + own.bytes,

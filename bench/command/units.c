@@ -17,20 +17,26 @@ enum { OPT_ROUNDS = 0x400, OPT_SECONDS, OPT_PEERS, OPT_ONLY };
 /* What the descriptor does not say. Each field may be left out. */
 static const struct exception {
     const char *unit;
-    const char *before,
-        *entries;         /* of a chain, a line each; instead of the page's example, which changes
-                                     nothing or is no work for a peer */
+    /* Entries of a chain, a line each, instead of the page's example: it changes nothing, or is no work for a peer. */
+    const char *before, *entries;
     double multiply_adds; /* f64, per value of the input: where they take longer than its bytes */
     const char *scipy;    /* a peer: see bench/peers/scipy_unit.py */
+    const char *note;     /* why a peer may be faster */
 } exceptions[] = {
+#define VIEW                                                                                       \
+    "it returns a view of its input; weir looks for missing samples in what it leaves out too"
 #define BUTTER "sos: signal.butter(4, [300, 6000], 'bandpass', fs=rate, output='sos')"
+#define CHEBY  "sos: signal.cheby1(4, 0.5, 6000, fs=rate, output='sos')"
 #define EWMA   "ba: [-np.expm1(-100 / rate)], [1, -np.exp(-100 / rate)]"
-    {"butterworth", NULL, NULL, 4 * 3, BUTTER},
-    {"clip", "", "- clip: {min: -1, max: 1}\n", 0, NULL},
-    {"ewma", NULL, NULL, 1, EWMA},
-    {"linear", "", "- linear: {scale: 2, offset: 1}\n", 0, NULL},
-    {"log", "- abs: {}\n", "- log: {}\n", 0, NULL},
-    {"scale", "", "- scale: {scale: 2}\n", 0, NULL},
+    {.unit = "butterworth", .multiply_adds = 4 * 3, .scipy = BUTTER},
+    {.unit = "chebyshev", .multiply_adds = 2 * 4, .scipy = CHEBY},
+    {.unit = "clip", .before = "", .entries = "- clip: {min: -1, max: 1}\n"},
+    {.unit = "downsample", .note = VIEW},
+    {.unit = "ewma", .multiply_adds = 1, .scipy = EWMA},
+    {.unit = "linear", .before = "", .entries = "- linear: {scale: 2, offset: 1}\n"},
+    {.unit = "log", .before = "- abs: {}\n", .entries = "- log: {}\n"},
+    {.unit = "scale", .before = "", .entries = "- scale: {scale: 2}\n"},
+    {.unit = "slicer", .note = VIEW},
 };
 
 static const struct exception *exception_of(const char *unit)
@@ -44,7 +50,7 @@ static const struct exception *exception_of(const char *unit)
 
 /* ---- what is run ----------------------------------------------------------------------------------- */
 
-/* The example of the unit's page; the last line is the unit. */
+/* The example of the unit's page; the last entry is the unit. */
 static void read_example(unit_row *row)
 {
     char *text = NULL;
@@ -55,7 +61,7 @@ static void read_example(unit_row *row)
     unit_put_example(row->info, memory, "");
     fclose(memory);
     size_t before = size > 0 ? size - 1 : 0;
-    while (before > 0 && text[before - 1] != '\n')
+    while (before > 0 && !(text[before - 1] == '\n' && text[before] == '-'))
         before--;
     row->before = cli_text("%.*s", (int)before, text);
     row->own = cli_text("%s", text + before);
@@ -78,6 +84,7 @@ static void add_row(unit_bench *b, const weir_unit_info *info, json_t *classes)
     *row = (unit_row){
         .info = info,
         .multiply_adds = exception->multiply_adds,
+        .note = exception->note,
         .ns = INFINITY,
         .copy_ns = INFINITY,
     };

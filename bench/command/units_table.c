@@ -2,6 +2,7 @@
  *
  * units_table.c: what `weir bench units` found, as a table for a person and as JSON.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,14 +19,14 @@ static void put_row(cli_table *table, const unit_bench *b, const unit_row *row)
     cli_table_cell(table, "%.3f", row->ns);
     cli_table_cell(table, "%.3f", limit_ns);
     cli_table_cell(table, "%s", by);
-    cli_table_cell(table, "%.0f %%", 100 * limit_ns / row->ns);
+    cli_table_cell(table, "%.0f %%", fmin(100 * limit_ns / row->ns, 999));
     cli_table_cell(table, "%s", best == NULL ? "" : best->name);
     if (best == NULL) {
         cli_table_cell(table, "%s", "");
         cli_table_cell(table, "%s", "");
         return;
     }
-    double times = best->ns / row->ns;
+    double times = fmin(best->ns / row->ns, 99999);
     cli_table_cell(table, "%.3f", best->ns);
     cli_table_cell(table, "%.*f", times < 10 ? 2 : 0, times);
 }
@@ -78,8 +79,14 @@ static void print_slower(const unit_bench *b)
         const unit_peer *best = unit_best_peer(&b->rows[i]);
         peers += best != NULL;
         if (best != NULL && best->ns < b->rows[i].ns) {
-            printf("%sSLOWER%s than %s: %s\n", cli_bold(stdout), cli_plain(stdout), best->name,
-                   b->rows[i].info->name);
+            const char *note = b->rows[i].note;
+            char *more = note == NULL ? cli_text("%s", "") : cli_text(" (%s)", note);
+            char *text = cli_text("%sSLOWER%s than %s: %s%s", cli_bold(stdout), cli_plain(stdout),
+                                  best->name, b->rows[i].info->name, more);
+            cli_put_wrapped(stdout, text, 2);
+            putchar('\n');
+            free(text);
+            free(more);
             slower++;
         }
     }

@@ -71,7 +71,9 @@ def processor(entry, classes):
 
 def main():
     classes = json.loads(sys.argv[6])
-    entries = [entry for entry in yaml.safe_load(sys.argv[5]) if "split" not in entry]
+    entries = yaml.safe_load(sys.argv[5])
+    entries = [{entry: None} if isinstance(entry, str) else entry for entry in entries]
+    entries = [entry for entry in entries if "split" not in entry]
     frames, labels = 0, np.array([str(i) for i in range(CHANNELS)])
     ring = []
     for data in noise():

@@ -159,7 +159,7 @@ typedef enum weir_setting_type {
     WEIR_SETTING_ENUM_LIST, /* weir_list of int: one name or a list of them */
     WEIR_SETTING_BOOL,      /* bool */
     WEIR_SETTING_LIST,      /* weir_list of double: one number or a list of them */
-    WEIR_SETTING_MATRIX,    /* weir_matrix: a list of rows of equal length */
+    WEIR_SETTING_MATRIX,    /* weir_matrix: a list of rows of equal length, a file, or a choice */
     WEIR_SETTING_ANY,       /* const weir_value *: the processing unit parses it itself */
     WEIR_SETTING_IGNORED    /* accepted with a notice and ignored: a setting of ezmsg-sigproc */
 } weir_setting_type;
@@ -174,6 +174,7 @@ typedef struct weir_list {
     bool listed; /* stated as a list (possibly of one entry); false: as a single value */
 } weir_list;
 
+/* rows is 0 if there are no numbers: null (columns is 0), or choice number columns - 1. */
 typedef struct weir_matrix {
     size_t rows, columns;
     const double *numbers; /* row-major */
@@ -189,15 +190,16 @@ typedef struct weir_choice {
 typedef struct weir_setting {
     const char *name;
     weir_setting_type type;
-    weir_quantity kind;         /* of a NUMBER, QUANTITY, LIST */
-    const char *preset;         /* default, as in a chain file; "null" = none; NULL = required */
-    double min, max;            /* allowed range, ends included; both 0 = any finite number */
-    const weir_choice *choices; /* of an ENUM or ENUM_LIST; ends in a NULL name */
-    size_t offset;              /* of the field in the unit's settings struct */
-    const char *help;           /* one line */
-    const char *example;        /* a value that works on 30 kHz data, for documentation and the
+    weir_quantity kind; /* of a NUMBER, QUANTITY, LIST */
+    const char *preset; /* default, as in a chain file; "null" = none; NULL = required */
+    double min, max;    /* allowed range, ends included; both 0 = any finite number */
+    const weir_choice
+        *choices;        /* of an ENUM or ENUM_LIST, or also of a MATRIX; ends in a NULL name */
+    size_t offset;       /* of the field in the unit's settings struct */
+    const char *help;    /* one line */
+    const char *example; /* a value that works on 30 kHz data, for documentation and the
                                     conformance tests; required settings have one */
-    bool live;                  /* may be changed while the chain runs (weir_chain_set) */
+    bool live;           /* may be changed while the chain runs (weir_chain_set) */
 } weir_setting;
 
 #ifdef __cplusplus

@@ -184,7 +184,8 @@ WEIR_API void weir_chain_destroy(weir_chain *chain);
 
 /* Adds a processing unit after `parent` (WEIR_CHAIN_INPUT or a node) and returns its node. Several units may
  * follow one parent: the stream is split. Values are copied; `mark` (or NULL) is the place of the unit's
- * name in its file. WEIR_E_CHAIN: unknown unit or setting, a value of wrong type, physical unit or
+ * name in its file. Of a unit that stands for several (bandpower) the parts become nodes, "bandpower.window" in plans
+ * and errors, and the node returned is the last one. WEIR_E_CHAIN: unknown unit or setting, a value of wrong type, physical unit or
  * range. WEIR_E_USAGE: the chain is already planned. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_add(weir_chain *chain,
                                                 int parent,
@@ -399,9 +400,10 @@ WEIR_API void weir_chain_reset(weir_chain *chain);
 /* ---- settings while running ---------------------------------------------------------------- */
 
 /* Changes a live setting of a node's processing unit (see the unit's page) from its next input frame on. State is
- * kept unless the page says otherwise. WEIR_E_CHAIN: no such setting, not live, a value of wrong type, physical unit
- * or range, or one that would change shape, rate, frame counts or bytes; nothing is changed then. WEIR_E_USAGE: no
- * such node, not planned, called from a sink. */
+ * kept unless the page says otherwise. A setting of a unit that consists of several (square_law_bandpower) is named by part and
+ * setting: "lowpass.cutoff". WEIR_E_CHAIN: no such setting, not live, a value of wrong type, physical unit or range, or one
+ * that would change shape, rate, frame counts or bytes; nothing is changed then. WEIR_E_USAGE: no such node, not
+ * planned, called from a sink. */
 WEIR_API WEIR_NODISCARD weir_err weir_chain_set(weir_chain *chain,
                                                 int node,
                                                 const weir_value *setting);

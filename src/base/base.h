@@ -113,6 +113,12 @@ weir_err weiri_settings_read(const weir_setting *table,
  * the settings struct; null = none. WEIR_E_CHAIN as above. */
 weir_err weiri_setting_read(const weir_setting *row, const weir_value *value, void *settings);
 
+/* Reads a matrix of finite numbers from an npy file or a text file (rows of numbers separated by commas, semicolons
+ * or blanks, # starts a comment); one dimension is one row. WEIR_E_CHAIN: the detail starts with path and place;
+ * WEIR_E_IO, WEIR_E_NOMEM. */
+#define WEIRI_MATRIX_MAX (1 << 24) /* numbers: 4096 x 4096 */
+weir_err weiri_matrix_read(const char *path, weiri_memory memory, weir_matrix *ret_matrix);
+
 /* A deep copy of a value. NULL: no memory, or nested deeper than this (the detail says so). */
 #define WEIRI_VALUE_DEPTH 32
 const weir_value *weiri_value_copy(const weir_value *value, weiri_memory memory);

@@ -288,10 +288,32 @@ static weir_err read_choices(reader *r, const weir_value *value, weir_list *ret_
     return WEIR_OK;
 }
 
+/* A name of the setting's choices, or else of a file. */
+static weir_err read_matrix_text(reader *r, const weir_value *value, weir_matrix *ret_matrix)
+{
+    const weir_choice *choices = r->row->choices;
+    for (size_t i = 0; choices != NULL && choices[i].name != NULL; i++) {
+        if (weiri_equal_blind(value->text, choices[i].name)) {
+            *ret_matrix = (weir_matrix){.columns = i + 1};
+            return WEIR_OK;
+        }
+    }
+    weir_err err = weiri_matrix_read(value->text, r->memory, ret_matrix);
+    if (err != WEIR_OK) {
+        r->wrong = value;
+        return weiri_fail_prefix(err, "%s: ", r->row->name);
+    }
+    return WEIR_OK;
+}
+
 static weir_err read_matrix(reader *r, const weir_value *value, weir_matrix *ret_matrix)
 {
+    if (value->type == WEIR_VALUE_TEXT) {
+        return read_matrix_text(r, value, ret_matrix);
+    }
     if (value->type != WEIR_VALUE_LIST) {
-        return wrong_type(r, value, "a list of rows, each a list of numbers");
+        return wrong_type(r, value,
+                          "a list of rows, each a list of numbers, or the name of a file");
     }
     size_t rows = value->count;
     size_t columns = 0;

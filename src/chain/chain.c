@@ -8,6 +8,7 @@
 #include "chain/options.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -230,7 +231,7 @@ weir_err weiri_chain_fail_node(const weir_chain *chain, const weiri_node *node, 
             mark = &node->marks[i];
         }
     }
-    return fail_at(chain, node->ops->info.name, mark, err);
+    return fail_at(chain, node->name, mark, err);
 }
 
 /* on_gap is a setting of every unit: taken out of the list before the unit's own table is read. */
@@ -316,11 +317,19 @@ static weir_err check_inputs(const weiri_unit_ops *ops, size_t count)
     return WEIR_OK;
 }
 
-static weiri_node *make_node(weir_chain *chain,
-                             const weiri_unit_ops *ops,
-                             const int *parents,
-                             size_t count,
-                             const weir_value *mark)
+/* What is added: a unit as the user names it, or a part of one. */
+typedef struct addition {
+    const int *parents;
+    size_t parent_count;
+    const char *name; /* in errors and plans; lives as long as the chain, or is the unit's */
+    const char *unit;
+    const weir_value *settings;
+    size_t setting_count;
+    const weir_value *mark;
+    int first; /* see weiri_node */
+} addition;
+
+static weiri_node *make_node(weir_chain *chain, const weiri_unit_ops *ops, const addition *what)
 {
     size_t rows = table_rows(ops->info.settings);
     weiri_node *node = weiri_arena_get(&chain->arena, sizeof *node);
@@ -328,18 +337,154 @@ static weiri_node *make_node(weir_chain *chain,
         return NULL;
     }
     node->ops = ops;
+    node->name = what->name == what->unit ? ops->info.name : what->name;
     node->number = chain->node_count;
-    node->inputs = (int)count;
-    memcpy(node->parents, parents, count * sizeof *parents);
+    node->first = what->first;
+    node->inputs = (int)what->parent_count;
+    memcpy(node->parents, what->parents, what->parent_count * sizeof *what->parents);
     node->marks = weiri_arena_get(&chain->arena, (rows + 1) * sizeof *node->marks);
     node->settings = weiri_arena_get(&chain->arena, ops->settings_bytes + 1);
     node->spare_settings = weiri_arena_get(&chain->arena, ops->settings_bytes + 1);
-    if (mark != NULL) {
-        node->mark.line = mark->line;
-        node->mark.column = mark->column;
+    if (what->mark != NULL) {
+        node->mark.line = what->mark->line;
+        node->mark.column = what->mark->column;
     }
     return node->marks == NULL || node->settings == NULL || node->spare_settings == NULL ? NULL
                                                                                          : node;
+}
+
+/* A node with its settings, not yet in the chain. */
+static weir_err
+read_node(weir_chain *chain, const weiri_unit_ops *ops, const addition *what, weiri_node **ret_node)
+{
+    weiri_node *node = make_node(chain, ops, what);
+    weir_value *rest = weiri_arena_get(&chain->arena, (what->setting_count + 1) * sizeof *rest);
+    if (node == NULL || rest == NULL) {
+        return no_room(chain->caches[WEIRI_HOST], what->name);
+    }
+    size_t rest_count = 0;
+    const weir_value *wrong = NULL;
+    weir_err err =
+        read_on_gap(node, what->settings, what->setting_count, rest, &rest_count, &wrong);
+    static const weir_setting no_settings[] = {{.name = NULL}};
+    if (err == WEIR_OK) {
+        err = weiri_settings_read(ops->info.settings == NULL ? no_settings : ops->info.settings,
+                                  "on_gap", rest, rest_count, weiri_arena_memory(&chain->arena),
+                                  &chain->notices, node->settings, node->marks, &wrong);
+    }
+    if (err == WEIR_E_NOMEM) {
+        err = no_room(chain->caches[WEIRI_HOST], "its settings");
+    }
+    if (err != WEIR_OK) {
+        return fail_at(chain, what->name, wrong != NULL ? wrong : what->mark, err);
+    }
+    *ret_node = node;
+    return WEIR_OK;
+}
+
+static weir_err append(weir_chain *chain, const addition *what, int *ret_node);
+
+/* ---- a unit that stands for several ------------------------------------------------------------- */
+
+typedef struct expansion {
+    weiri_expansion to; /* first */
+    weir_chain *chain;
+    const addition *whole;
+    int last;         /* node that the next part follows */
+    bool part_failed; /* the error names place and part already */
+} expansion;
+
+/* Its name is the whole's, a point and its role. on_gap of the whole is that of each part. */
+static weir_err add_part(weiri_expansion *to,
+                         const char *role,
+                         const char *unit,
+                         const weir_value *settings,
+                         size_t count)
+{
+    expansion *e = (expansion *)to;
+    weiri_arena *arena = &e->chain->arena;
+    size_t size = strlen(e->whole->name) + strlen(role) + 2;
+    char *name = weiri_arena_get(arena, size);
+    weir_value *values = weiri_arena_get(arena, (count + 1) * sizeof *values);
+    e->part_failed = true;
+    if (name == NULL || values == NULL) {
+        return no_room(e->chain->caches[WEIRI_HOST], e->whole->name);
+    }
+    snprintf(name, size, "%s.%s", e->whole->name, role);
+    memcpy(values, settings, count * sizeof *values);
+    for (size_t i = 0; i < to->given_count; i++) {
+        if (strcmp(to->given[i].key, "on_gap") == 0) {
+            values[count++] = to->given[i];
+        }
+    }
+    addition part = {.parents = &e->last,
+                     .parent_count = 1,
+                     .name = name,
+                     .unit = unit,
+                     .settings = values,
+                     .setting_count = count,
+                     .mark = e->whole->mark,
+                     .first = e->whole->first};
+    weir_err err = append(e->chain, &part, &e->last);
+    e->part_failed = err != WEIR_OK;
+    return err;
+}
+
+/* Its node is that of its last part. After an error the chain is as before. */
+static weir_err
+expand(weir_chain *chain, const weiri_unit_ops *ops, const addition *what, int *ret_node)
+{
+    weiri_node **last_node = chain->last_node, *node = NULL;
+    int count = chain->node_count;
+    weir_err err = read_node(chain, ops, what, &node);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    expansion e = {.to = {.add = add_part,
+                          .table = ops->info.settings,
+                          .given = what->settings,
+                          .given_count = what->setting_count},
+                   .chain = chain,
+                   .whole = what,
+                   .last = what->parents[0]};
+    err = ops->expand(node->settings, &e.to);
+    if (err != WEIR_OK) {
+        chain->last_node = last_node;
+        *last_node = NULL;
+        chain->node_count = count;
+        return e.part_failed ? err : weiri_chain_fail_node(chain, node, err);
+    }
+    *ret_node = e.last;
+    return WEIR_OK;
+}
+
+static weir_err append(weir_chain *chain, const addition *what, int *ret_node)
+{
+    if (chain->node_count >= MOST_NODES) {
+        return fail_at(chain, what->name, what->mark,
+                       weiri_fail(WEIR_E_CHAIN, "a chain has at most %d units", MOST_NODES));
+    }
+    const weiri_unit_ops *ops = NULL;
+    weir_err err = weiri_unit_find(what->unit, &ops);
+    if (err != WEIR_OK) {
+        return fail_at(chain, NULL, what->mark, err);
+    }
+    err = check_inputs(ops, what->parent_count);
+    if (err != WEIR_OK) {
+        return fail_at(chain, what->name, what->mark, err);
+    }
+    if (ops->expand != NULL) {
+        return expand(chain, ops, what, ret_node);
+    }
+    weiri_node *node = NULL;
+    err = read_node(chain, ops, what, &node);
+    if (err != WEIR_OK) {
+        return err;
+    }
+    *chain->last_node = node;
+    chain->last_node = &node->next;
+    *ret_node = chain->node_count++;
+    return WEIR_OK;
 }
 
 weir_err weir_chain_join(weir_chain *chain,
@@ -359,43 +504,15 @@ weir_err weir_chain_join(weir_chain *chain,
     if (err != WEIR_OK) {
         return err;
     }
-    if (chain->node_count >= MOST_NODES) {
-        return fail_at(chain, unit, mark,
-                       weiri_fail(WEIR_E_CHAIN, "a chain has at most %d units", MOST_NODES));
-    }
-    const weiri_unit_ops *ops = NULL;
-    err = weiri_unit_find(unit, &ops);
-    if (err != WEIR_OK) {
-        return fail_at(chain, NULL, mark, err);
-    }
-    err = check_inputs(ops, parent_count);
-    if (err != WEIR_OK) {
-        return fail_at(chain, unit, mark, err);
-    }
-    weiri_node *node = make_node(chain, ops, parents, parent_count, mark);
-    weir_value *rest = weiri_arena_get(&chain->arena, (setting_count + 1) * sizeof *rest);
-    if (node == NULL || rest == NULL) {
-        return no_room(chain->caches[WEIRI_HOST], unit);
-    }
-    size_t rest_count = 0;
-    const weir_value *wrong = NULL;
-    err = read_on_gap(node, settings, setting_count, rest, &rest_count, &wrong);
-    static const weir_setting no_settings[] = {{.name = NULL}};
-    if (err == WEIR_OK) {
-        err = weiri_settings_read(ops->info.settings == NULL ? no_settings : ops->info.settings,
-                                  "on_gap", rest, rest_count, weiri_arena_memory(&chain->arena),
-                                  &chain->notices, node->settings, node->marks, &wrong);
-    }
-    if (err == WEIR_E_NOMEM) {
-        err = no_room(chain->caches[WEIRI_HOST], "its settings");
-    }
-    if (err != WEIR_OK) {
-        return fail_at(chain, unit, wrong != NULL ? wrong : mark, err);
-    }
-    *chain->last_node = node;
-    chain->last_node = &node->next;
-    *ret_node = chain->node_count++;
-    return WEIR_OK;
+    addition what = {.parents = parents,
+                     .parent_count = parent_count,
+                     .name = unit,
+                     .unit = unit,
+                     .settings = settings,
+                     .setting_count = setting_count,
+                     .mark = mark,
+                     .first = chain->node_count};
+    return append(chain, &what, ret_node);
 }
 
 weir_err weir_chain_add(weir_chain *chain,

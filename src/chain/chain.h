@@ -46,6 +46,8 @@ void weiri_mode_leave(weiri_mode mode);
 
 typedef struct weiri_node {
     const weiri_unit_ops *ops;
+    const char *name; /* of the unit; of a part "bandpower.window", with the name of the user's unit first */
+    int first;        /* node of the first part of the user's unit; its own number for all others */
     void *settings, *spare_settings; /* spare: a live setting is tried there first */
     weir_value *marks; /* place of each setting in its file, one per row of ops->info.settings */
     weir_value mark;   /* place of the unit's name in its file */

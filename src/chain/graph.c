@@ -291,7 +291,8 @@ static weir_err add_step(weir_chain *chain,
 {
     weiri_step *step = &plan->steps[plan->step_count];
     char name[96];
-    snprintf(name, sizeof name, "%d %s", plan->step_count + 1, ops->info.name);
+    snprintf(name, sizeof name, "%d %s", plan->step_count + 1,
+             node == NULL ? ops->info.name : node->name);
     *step = (weiri_step){.number = plan->step_count,
                          .node = node,
                          .ops = ops,
@@ -399,6 +400,15 @@ static weir_err add_copy(weir_chain *chain, weiri_plan *plan)
     return add_step(chain, plan, NULL, &weiri_unit_copy, &input, 1);
 }
 
+/* Without the part: "bandpower" of "bandpower.window". */
+static const char *unit_name(weir_chain *chain, const weiri_step *step)
+{
+    const char *name = step->node == NULL ? step->ops->info.name : step->node->name;
+    const char *point = strchr(name, '.');
+    char *unit = point == NULL ? NULL : weiri_plan_get(chain, (size_t)(point - name), 1);
+    return point == NULL ? name : unit == NULL ? NULL : memcpy(unit, name, (size_t)(point - name));
+}
+
 static weir_err add_exits(weir_chain *chain, weiri_plan *plan)
 {
     weir_err err = WEIR_OK;
@@ -420,7 +430,7 @@ static weir_err add_exits(weir_chain *chain, weiri_plan *plan)
     }
     for (int i = 0; err == WEIR_OK && i < plan->step_count; i++) {
         if (plan->steps[i].children == 0) {
-            err = add_exit(plan, own_name(chain, plan, plan->steps[i].ops->info.name), i);
+            err = add_exit(plan, own_name(chain, plan, unit_name(chain, &plan->steps[i])), i);
         }
     }
     return err;

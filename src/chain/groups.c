@@ -190,7 +190,8 @@ static bool goes_alone(const weiri_plan *plan, const weiri_group *group)
  * read in order, and each once. */
 static bool reads_in_rows(const weiri_group *group)
 {
-    return group->first->ops->strided && group->in.outer == 1 && stays_in_l2(group);
+    const weiri_unit_ops *ops = group->first->ops;
+    return (ops->strided || ops->compute != NULL) && group->in.outer == 1 && stays_in_l2(group);
 }
 
 /* A stateless step that couples channels: its frames, not its channels, are divided among the threads. */

@@ -50,7 +50,7 @@ static const weir_setting *find_row(const weiri_node *node, const char *name, we
             *ret_err = row->live ? WEIR_OK
                                  : weiri_fail(WEIR_E_CHAIN,
                                               "%s: %s: cannot be changed while the chain runs",
-                                              node->ops->info.name, name);
+                                              node->name, name);
             return row;
         }
         if (row->live && count < MOST) {
@@ -58,10 +58,9 @@ static const weir_setting *find_row(const weiri_node *node, const char *name, we
         }
     }
     const char *near = weiri_nearest(name, names, count);
-    *ret_err = weiri_fail(WEIR_E_CHAIN,
-                          "%s: no setting '%.60s' that can be changed while the chain runs%s%s",
-                          node->ops->info.name, name, near == NULL ? "" : "; the nearest is ",
-                          near == NULL ? "" : near);
+    *ret_err = weiri_fail(
+        WEIR_E_CHAIN, "%s: no setting '%.60s' that can be changed while the chain runs%s%s",
+        node->name, name, near == NULL ? "" : "; the nearest is ", near == NULL ? "" : near);
     return NULL;
 }
 
@@ -145,14 +144,14 @@ weir_err weiri_live_try(weir_chain *chain, weiri_node *node, const char *name)
     fesetenv(&callers);
     if (err == WEIR_E_NOMEM) {
         return weiri_fail(WEIR_E_CHAIN, "%s: %s: this value needs more memory than is planned",
-                          node->ops->info.name, name);
+                          node->name, name);
     }
     if (differs != NULL) {
         return weiri_fail(WEIR_E_CHAIN,
                           "%s: %s: this value would change %s; build the chain anew with it",
-                          node->ops->info.name, name, differs);
+                          node->name, name, differs);
     }
-    return err == WEIR_OK ? WEIR_OK : weiri_fail_prefix(err, "%s: ", node->ops->info.name);
+    return err == WEIR_OK ? WEIR_OK : weiri_fail_prefix(err, "%s: ", node->name);
 }
 
 void weiri_live_exchange(weir_chain *chain, weiri_node *node)
@@ -177,6 +176,21 @@ void weiri_live_exchange(weir_chain *chain, weiri_node *node)
     }
 }
 
+/* "lowpass.cutoff" of a unit that stands for several: the part and its setting. */
+static weiri_node *find_part(const weir_chain *chain, weiri_node *last, weir_value *setting)
+{
+    for (int i = last->first; i < last->number; i++) {
+        weiri_node *node = weiri_chain_node(chain, i);
+        const char *role = strchr(node->name, '.') + 1;
+        size_t length = strlen(role);
+        if (strncmp(setting->key, role, length) == 0 && setting->key[length] == '.') {
+            setting->key += length + 1;
+            return node;
+        }
+    }
+    return last;
+}
+
 static weir_err set(weir_chain *chain, weiri_node *node, const weir_value *setting)
 {
     weir_err err = WEIR_OK;
@@ -187,7 +201,7 @@ static weir_err set(weir_chain *chain, weiri_node *node, const weir_value *setti
     memcpy(node->spare_settings, node->settings, node->ops->settings_bytes);
     err = weiri_setting_read(row, setting, node->spare_settings);
     if (err != WEIR_OK) {
-        return weiri_fail_prefix(err, "%s: ", node->ops->info.name);
+        return weiri_fail_prefix(err, "%s: ", node->name);
     }
     err = weiri_live_try(chain, node, row->name);
     if (err == WEIR_OK) {
@@ -221,5 +235,7 @@ weir_err weir_chain_set(weir_chain *chain, int number, const weir_value *setting
     if (node == NULL) {
         return weiri_fail(WEIR_E_USAGE, "weir_chain_set: the chain has no node %d", number);
     }
-    return set(chain, node, setting);
+    weir_value of_part = *setting;
+    node = find_part(chain, node, &of_part);
+    return set(chain, node, &of_part);
 }

@@ -422,7 +422,7 @@ weir_chain_node_report(const weir_chain *chain, size_t number, weir_unit_report 
         return weiri_fail(WEIR_E_USAGE, "weir_chain_node_report: the chain has no node %zu",
                           number);
     }
-    weir_unit_report report = {.name = node->ops->info.name};
+    weir_unit_report report = {.name = node->name};
     if (chain->running != NULL && chain->running->buffer != NULL) {
         int at = chain->plan->node_steps[node->number];
         const weiri_step *step = &chain->plan->steps[at];

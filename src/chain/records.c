@@ -180,7 +180,7 @@ weir_err weir_chain_on_records(weir_chain *chain, int number, weir_records_fn fn
     }
     if ((node->ops->info.flags & WEIR_UNIT_RECORDS) == 0) {
         return weiri_fail(WEIR_E_USAGE, "weir_chain_on_records: %s has no records",
-                          node->ops->info.name);
+                          node->name);
     }
     node->records_fn = fn;
     node->records_user = user;

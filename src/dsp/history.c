@@ -168,3 +168,18 @@ size_t weiri_history_append(
     *ret_clean = clean;
     return frames;
 }
+
+void weiri_history_hold(const weiri_history *history, uint64_t consumed)
+{
+    size_t row = (size_t)(consumed % history->step), bytes = N * history->value_bytes;
+    if (row == 0 && consumed > 0) {
+        move_rows(history);
+    }
+    for (size_t group = 0; group < groups_of(history); group++) {
+        unsigned char *to = value_place(history, group, history->before + row);
+        memcpy(to, to - bytes, bytes);
+        if (history->absent != NULL) {
+            memset(history->absent + place(history, group, history->before + row), 0, N);
+        }
+    }
+}

@@ -49,6 +49,10 @@ size_t weiri_history_append(const weiri_history *history,
                             size_t frames,
                             bool *ret_clean);
 
+/* Takes in one frame with the values of the one before again, none of them missing: for what looks ahead, after a
+ * segment's end. */
+void weiri_history_hold(const weiri_history *history, uint64_t consumed);
+
 /* Of a group, for the run that began with frame `consumed`: row i is frame consumed - before + i. Until the next
  * call of append. The lanes past the last column are zeros. */
 const void *weiri_history_values(const weiri_history *history, uint64_t consumed, size_t group);

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-typedef unsigned __int128 wide;
+__extension__ typedef unsigned __int128 wide;
 
 /* ---- seed: 64 bits are spread over 256 --------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 typedef struct weiri_random {
-    unsigned __int128 state, step;
+    __extension__ unsigned __int128 state, step;
 } weiri_random;
 
 void weiri_random_seed(weiri_random *random, uint64_t seed);

@@ -187,7 +187,8 @@ WEIRI_INLINE weiri_vd short_log(weiri_vd x, double by)
 {
     typedef uint64_t whole __attribute__((vector_size(WEIRI_VECTOR)));
     const int64_t root = 0x3fe6a09e667f3bcd, one = 0x3ff0000000000000; /* sqrt(1/2), 1 */
-    weiri_bits shifted = (weiri_bits)x - (root - one); /* k + 1023 before the remaining bits of m */
+    /* k + 1023 before the remaining bits of m; of a NaN it wraps */
+    weiri_bits shifted = (weiri_bits)((whole)x - (uint64_t)(root - one));
     weiri_bits power = (weiri_bits)((whole)shifted >> 52);
     weiri_vd m = (weiri_vd)((shifted & 0xfffffffffffff) + root);
     weiri_vd k = (weiri_vd)(power | 0x4330000000000000) - (0x1p52 + 1023); /* 2^52 + power */

@@ -61,19 +61,24 @@ WEIRI_INLINE void run(const weiri_ewma_params *params,
             words[v][w] = weiri_vd_load_f64(state + w * WEIRI_BLOCK + v * LANES);
         }
     }
+    const float *in32 = in;
+    const double *in64 = in;
+    float *out32 = out;
+    double *out64 = out;
     for (size_t frame = 0; frame < frames; frame++) {
         for (int v = 0; v < VECTORS; v++) {
-            ptrdiff_t from = (ptrdiff_t)frame * in_stride + v * LANES;
-            ptrdiff_t to = (ptrdiff_t)frame * out_stride + v * LANES;
-            vd x = f32 ? weiri_vd_load_f32((const float *)in + from)
-                       : weiri_vd_load_f64((const double *)in + from);
+            vd x = f32 ? weiri_vd_load_f32(in32 + v * LANES) : weiri_vd_load_f64(in64 + v * LANES);
             vd y = step(x, words[v], alpha, beta, output);
             if (f32) {
-                weiri_vd_store_f32((float *)out + to, y);
+                weiri_vd_store_f32(out32 + v * LANES, y);
             } else {
-                weiri_vd_store_f64((double *)out + to, y);
+                weiri_vd_store_f64(out64 + v * LANES, y);
             }
         }
+        in32 += in_stride;
+        in64 += in_stride;
+        out32 += out_stride;
+        out64 += out_stride;
     }
     for (int v = 0; v < VECTORS; v++) {
         for (int w = 0; w < count; w++) {

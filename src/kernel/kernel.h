@@ -36,6 +36,8 @@ typedef struct weiri_sos_params {
     double gain;     /* before the last section: the others' numerators start with 1 */
     double coefs[WEIRI_SOS_MAX][4]; /* b1, b2, -a1, -a2; kernels read `sections` of them */
 } weiri_sos_params;
+/* Zeros on either side of the taps that fir.c reads. */
+#define WEIRI_FIR_PAD 7
 /* State words: weight, mean and, for standardizing, variance. */
 typedef struct weiri_ewma_params {
     double alpha;
@@ -72,6 +74,65 @@ typedef struct weiri_shift {
     bool clean; /* no value of the row is missing, and less applies to all of it */
     bool split; /* no value of the row is missing, and there are three */
 } weiri_shift;
+
+/* Some outputs of a matrix, at most WEIRI_PANEL_BYTES of a row, and the inputs that they use, ascending. */
+#define WEIRI_PANEL_BYTES 128
+typedef struct weiri_panel {
+    const uint32_t *inputs, *outputs; /* their numbers: input_count, width */
+    size_t input_count, width;
+    bool adjacent;       /* outputs are one after the other */
+    const void *weights; /* of the samples' type, [1 + input_count x WEIRI_PANEL_BYTES]: offsets first */
+} weiri_panel;
+
+/* Rows of dots.c are filled up with zeros to a multiple of it. */
+#define WEIRI_DOTS 8
+
+/* The Fourier transform (fft.c); dsp/fft.c makes all of it. */
+#define WEIRI_FFT_PRIME  43 /* greatest prime factor of the passes; greater ones: by a chirp */
+#define WEIRI_FFT_PASSES 64
+typedef struct weiri_fft_pass {
+    uint64_t radix;
+    uint64_t points;      /* of each of the transforms that it joins */
+    uint64_t twiddles_at; /* [points x (radix - 1)], complex */
+    uint64_t roots_at;    /* [radix], of unity; of a prime without its own butterfly */
+} weiri_fft_pass;
+typedef struct weiri_fft {
+    uint64_t n;      /* of the series */
+    uint64_t points; /* of the complex transform: n, or n / 2 pairs of real values */
+    uint64_t length; /* of the passes: points, or those of the chirp's convolution */
+    bool pairs, chirp;
+    uint64_t pass_count;
+    weiri_fft_pass passes[WEIRI_FFT_PASSES]; /* [0] comes last */
+    uint64_t turns_at;                       /* of pairs: [points / 2 + 1] */
+    uint64_t chirp_at;                       /* [points] */
+    uint64_t spectrum_at;                    /* [length], of the conjugate chirp, / length */
+    double table[];
+} weiri_fft;
+/* PAIRS, REAL: real values, COMPLEX: complex ones; value i of the lanes is at i * stride. POINTS: as fft writes them. */
+enum { WEIRI_FFT_PAIRS, WEIRI_FFT_REAL, WEIRI_FFT_COMPLEX, WEIRI_FFT_POINTS };
+typedef struct weiri_fft_input {
+    const void *data;
+    uint64_t stride; /* in values */
+    const uint64_t
+        *apart;     /* [lanes] where each lane begins, in values; NULL: one beside the other */
+    uint64_t count; /* of values; the rest of n is 0 */
+    const double *weights; /* [count] */
+    int kind;
+    bool f32;
+} weiri_fft_input;
+enum { WEIRI_FFT_POWER, WEIRI_FFT_AS_COMPLEX, WEIRI_FFT_AS_REAL, WEIRI_FFT_AS_IMAG };
+typedef struct weiri_fft_output {
+    void *data;
+    uint64_t stride;       /* in values */
+    const uint64_t *apart; /* [lanes], as of the input */
+    uint64_t lanes;        /* that are written, where they are apart */
+    uint64_t first, count; /* points, from 0 on again after n - 1 */
+    uint64_t n;
+    double factor; /* of POWER */
+    int what;
+    bool f32;
+    bool mirrored; /* points after n / 2 are conjugates of those before */
+} weiri_fft_output;
 
 /* A recurrence of kernels.def, as src/scan calls it. */
 #define WEIRI_RECURRENCE                                                                           \

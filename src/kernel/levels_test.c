@@ -354,7 +354,73 @@ static void medians_of_others_leave_one_out(void **state)
     }
 }
 
-/* Sections of every form and number compared with the difference equation. */
+/* Weighted sums over rows: shared weights and weights of each column; an output's bits do not depend on how many are
+ * computed with it, and columns that are not wanted are not written. */
+static void taps_weight_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 90, N = WEIRI_BLOCK, OUT = 8, STRIDE = N + 5 };
+    uint64_t seed = testing_seed("taps");
+    static double rows64[ROWS * N], own[ROWS * N], shared[4][ROWS], out64[OUT * STRIDE];
+    static float rows32[ROWS * N], out32[OUT * STRIDE], alone32[STRIDE];
+    for (int round = 0; round < 300; round++) {
+        for (size_t i = 0; i < ROWS * N; i++) {
+            rows64[i] = random_value(&seed);
+            rows32[i] = (float)rows64[i];
+            own[i] = random_value(&seed);
+            shared[i % 4][i / 4 % ROWS] = random_value(&seed);
+        }
+        size_t count = 1 + testing_random(&seed) % (ROWS - OUT),
+               lanes = 1 + testing_random(&seed) % N;
+        size_t outputs = 1 + testing_random(&seed) % 4, each = testing_random(&seed) % OUT;
+        const double *taps[4] = {shared[0], shared[1], shared[2], shared[3]};
+        for (size_t level = 0; weiri_kernels_at(level) != NULL; level++) {
+            const weiri_kernels *k = weiri_kernels_at(level);
+            for (size_t i = 0; i < OUT * STRIDE; i++) {
+                out64[i] = out32[i] = 77.0f;
+            }
+            k->taps_f64(rows64, count, taps, out64, STRIDE, lanes, outputs);
+            k->taps_f32(rows32, count, taps, out32, STRIDE, lanes, outputs);
+            for (size_t i = 0; i < OUT * STRIDE; i++) {
+                size_t output = i / STRIDE, c = i % STRIDE;
+                double sum = 0, size = 0;
+                for (size_t j = 0; output < outputs && j < count; j++) {
+                    sum += shared[output][j] * (c < lanes ? rows64[j * N + c] : 0.0);
+                    size += fabs(shared[output][j]) * 8.0;
+                }
+                bool set = output < outputs && c < lanes;
+                assert_true(fabs(out64[i] - (set ? sum : 77.0)) <= size * 1e-15);
+                assert_true(fabs((double)out32[i] - (set ? sum : 77.0)) <= size * 1e-6);
+            }
+            for (size_t output = 0; output < outputs; output++) {
+                k->taps_f32(rows32, count, taps + output, alone32, STRIDE, lanes, 1);
+                assert_memory_equal(alone32, out32 + output * STRIDE, lanes * sizeof *alone32);
+            }
+            for (size_t i = 0; i < OUT * STRIDE; i++) {
+                out64[i] = out32[i] = 77.0f;
+            }
+            k->taps_each_f64(rows64, count, own, out64, STRIDE, lanes, each);
+            k->taps_each_f32(rows32, count, own, out32, STRIDE, lanes, each);
+            for (size_t i = 0; i < OUT * STRIDE; i++) {
+                size_t output = i / STRIDE, c = i % STRIDE;
+                double sum = 0, size = 0;
+                bool set = output < each && c < lanes;
+                for (size_t j = 0; set && j < count; j++) {
+                    sum += own[j * N + c] * rows64[(j + output) * N + c];
+                    size += fabs(own[j * N + c]) * 8.0;
+                }
+                assert_true(fabs(out64[i] - (set ? sum : 77.0)) <= size * 1e-15);
+                assert_true(fabs((double)out32[i] - (set ? sum : 77.0)) <= size * 1e-6);
+            }
+            for (size_t output = 0; output < each; output++) {
+                k->taps_each_f32(rows32 + output * N, count, own, alone32, STRIDE, lanes, 1);
+                assert_memory_equal(alone32, out32 + output * STRIDE, lanes * sizeof *alone32);
+            }
+        }
+    }
+}
+
+/* Sections of every form and number against the difference equation. */
 static void sections_follow_the_equation(void **state)
 {
     (void)state;
@@ -423,6 +489,7 @@ int main(void)
         cmocka_unit_test(sums_follow_the_tree),
         cmocka_unit_test(medians_are_the_middle),
         cmocka_unit_test(medians_of_many_rows),
+        cmocka_unit_test(taps_weight_rows),
         cmocka_unit_test(medians_of_others_leave_one_out),
         cmocka_unit_test(sections_follow_the_equation),
     };

@@ -34,6 +34,5 @@ const weiri_unit_ops weiri_unit_abs = {
              .settings = table},
     .plan = plan,
     .run = weiri_elementwise_run,
-    .strided = true,
     .compute = compute,
 };

@@ -86,6 +86,5 @@ const weiri_unit_ops weiri_unit_activation = {
     .plan = plan,
     .prepare = prepare,
     .run = weiri_elementwise_run,
-    .strided = true,
     .compute = compute,
 };

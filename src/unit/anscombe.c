@@ -38,6 +38,5 @@ const weiri_unit_ops weiri_unit_anscombe = {
              .settings = table},
     .plan = plan,
     .run = weiri_elementwise_run,
-    .strided = true,
     .compute = compute,
 };

@@ -169,6 +169,22 @@ static bool is_clean(weir_dtype part, const void *values, size_t count)
                               : true;
 }
 
+/* Parts to f64, at once: 0.16 ns a value, by way of `values` 0.20. */
+static void widen(weiri_block *block, const weiri_work *work, size_t count)
+{
+    weir_dtype from = weir_dtype_part(block->in->dtype);
+    bool clean = true;
+    for (size_t at = 0; at < count; at += SOME) {
+        size_t some = count - at < SOME ? count - at : SOME;
+        const unsigned char *values = (const unsigned char *)work->in[0] + at * weir_dtype_bytes(from);
+        clean = is_clean(from, values, some) && clean;
+        load(from, values, 0, some, (double *)work->out + at);
+    }
+    if (!clean) {
+        weiri_count_missing(block, work->in[0], work->consume);
+    }
+}
+
 static void run(weiri_block *block, const weiri_work *work)
 {
     weir_dtype from = weir_dtype_part(block->in->dtype), to = weir_dtype_part(block->out->dtype);
@@ -178,15 +194,15 @@ static void run(weiri_block *block, const weiri_work *work)
     size_t count = work->consume * (size_t)weir_spec_columns(block->in) * parts;
     bool same = from == to && grows == 1;
     double values[2 * SOME];
+    if (to == WEIR_F64 && grows == 1 && !same) { /* larger than any input, so out is not in */
+        widen(block, work, count);
+        return;
+    }
     if (!is_clean(from, in, count)) { /* S5; before anything is written, since out may be in */
         weiri_count_missing(block, in, work->consume);
     }
     if (same && in != work->out && count > 0) {
         memcpy(work->out, in, count * weir_dtype_bytes(from));
-    }
-    if (to == WEIR_F64 && grows == 1 && !same) { /* larger than any input, so out is not in */
-        load(from, in, 0, count, work->out);
-        return;
     }
     for (size_t at = 0; !same && at < count; at += SOME) {
         size_t some = count - at < SOME ? count - at : SOME;

@@ -11,7 +11,7 @@ typedef struct chebyshev_settings {
     double ripple_db;
     weir_list edges;
     int band, type;
-    bool analog, wn_hz;
+    bool analog, wn_hz, for_decimate;
     const char *axis;
 } chebyshev_settings;
 
@@ -47,13 +47,26 @@ static weir_err check(const chebyshev_settings *settings, const weiri_edges *edg
     return WEIR_OK;
 }
 
+/* Whether the edge is that of a filter before every second frame or fewer: 0.8 / factor of Nyquist. */
+static bool decimates(const chebyshev_settings *settings, double rate_hz)
+{
+    if (settings->edges.count == 0) {
+        return false;
+    }
+    double wn = settings->edges.of.numbers[0];
+    double factor = settings->wn_hz ? rate_hz / (2.5 * wn) : 0.8 / wn;
+    return factor > (settings->wn_hz ? 2.0 - 1e-9 : 1.5);
+}
+
 /* Every error of the settings; no sections for order 0. */
 static weir_err
 design(const chebyshev_settings *settings, const weir_spec *in, weiri_sos_params *ret_sections)
 {
     weiri_edges edges = {.rate_hz = in->rate_hz, .wn_hz = settings->wn_hz};
     weir_err err = weiri_axis_is_stream(in, settings->axis);
-    if (err == WEIR_OK && settings->order == 0) {
+    bool through =
+        settings->order == 0 || (settings->for_decimate && !decimates(settings, in->rate_hz));
+    if (err == WEIR_OK && through) {
         *ret_sections = (weiri_sos_params){.sections = 0};
         return WEIR_OK;
     }
@@ -77,7 +90,11 @@ static weir_err plan(const void *settings, weiri_unit_plan *plan)
     weiri_sos_params sections;
     weir_err err = design(settings, plan->in, &sections);
     if (err == WEIR_OK && sections.sections == 0) {
-        weiri_notice(plan->notices, "chebyshev: order 0 passes the signal through unchanged");
+        const chebyshev_settings *set = settings;
+        weiri_notice(plan->notices,
+                     set->order > 0
+                         ? "chebyshev: nothing to decimate; the signal passes through unchanged"
+                         : "chebyshev: order 0 passes the signal through unchanged");
     }
     return err == WEIR_OK ? weiri_iir_plan(plan, &sections) : err;
 }
@@ -153,6 +170,13 @@ static const weir_setting table[] = {
      .preset = "true",
      .offset = offsetof(chebyshev_settings, wn_hz),
      .help = "false: edges are fractions of the Nyquist frequency, plain numbers from 0 to 1"},
+    {.name = "for_decimate",
+     .type = WEIR_SETTING_BOOL,
+     .preset = "false",
+     .offset = offsetof(chebyshev_settings, for_decimate),
+     .help =
+         "true: pass the signal through unchanged if Wn is not the edge for every second frame or "
+         "fewer (input rate below 5 Wn), as decimate needs"},
     WEIRI_AXIS_SETTING(chebyshev_settings, axis),
     WEIRI_COEF_TYPE_IGNORED,
     WEIRI_IGNORED_FILTER_SETTINGS,
@@ -174,7 +198,7 @@ const weiri_unit_ops weiri_unit_chebyshev = {
                    "and section 7.3; agrees with scipy.signal.cheby1 and cheby2 (output='sos').",
          .start = "The steady state of a constant signal equal to the channel's first sample that "
                   "is not missing.",
-         .ezmsg = "cheby.ChebyshevFilterTransformer",
+         .ezmsg = "cheby.ChebyshevFilterTransformer decimate.ChebyForDecimateTransformer",
          .differs = "Always second-order sections in float64, whatever coef_type is; a design that "
                     "float64 cannot represent is an error; wn_hz: false acts on cheby2 too (there "
                     "it is ignored).",

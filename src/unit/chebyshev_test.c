@@ -86,11 +86,43 @@ static void mistakes_are_named(void **state)
     refused(&(design){4, 0, "cheby1", "lowpass", {300}, 1}, "ripple_tol: 0 is out of range");
 }
 
+/* An edge of 0.4 x the target rate: a filter only where every second frame or fewer is kept. */
+static void for_decimate(void **state)
+{
+    (void)state;
+    weir_spec spec = weir_spec_make(WEIR_F64, 30000.0, 3, NULL, NULL);
+    static const struct {
+        double edge;
+        bool hz, filters;
+    } cases[] = {{6000, true, true},
+                 {6001, true, false},
+                 {20000, true, false},
+                 {0.8 / 2, false, true},
+                 {0.8, false, false}};
+    double input[64 * 3];
+    for (int i = 0; i < 64 * 3; i++) {
+        input[i] = (i / 3 * 7919 + 13) % 101;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        weir_value given[] = {weir_number("order", 8), weir_number("ripple_tol", 0.05),
+                              weir_number("Wn", cases[i].edge), weir_bool("wn_hz", cases[i].hz),
+                              weir_bool("for_decimate", true)};
+        drive *d = NULL;
+        uint64_t random = 1;
+        assert_int_equal(drive_open("chebyshev", &spec, given, 5, &d), WEIR_OK);
+        drive_output o = drive_cuts(d, input, 64, &random);
+        assert_int_equal(memcmp(o.data, input, sizeof input) != 0, cases[i].filters);
+        free(o.data);
+        drive_close(d);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scipys_numbers),
         cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(for_decimate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

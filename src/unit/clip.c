@@ -76,6 +76,5 @@ const weiri_unit_ops weiri_unit_clip = {
     .plan = plan,
     .prepare = prepare,
     .run = weiri_elementwise_run,
-    .strided = true,
     .compute = compute,
 };

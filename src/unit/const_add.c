@@ -61,6 +61,5 @@ const weiri_unit_ops weiri_unit_const_add = {
     .plan = plan,
     .prepare = prepare,
     .run = weiri_elementwise_run,
-    .strided = true,
     .compute = compute,
 };

@@ -71,6 +71,5 @@ const weiri_unit_ops weiri_unit_const_difference = {
     .plan = plan,
     .prepare = prepare,
     .run = weiri_elementwise_run,
-    .strided = true,
     .compute = compute,
 };

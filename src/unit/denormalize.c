@@ -136,6 +136,5 @@ const weiri_unit_ops weiri_unit_denormalize = {
     .plan = plan,
     .prepare = prepare,
     .run = weiri_elementwise_run,
-    .strided = true,
     .compute = compute,
 };

@@ -144,7 +144,8 @@ drive_cuts_all(drive *d, const void *const *data, size_t frames, uint64_t *rando
         drive_same(d, &d->whole, &o, &whole, missing, "in place");
         free(o.data);
     }
-    for (d->apart = d->ops->strided ? 50 : 0; d->apart > 0; d->apart /= 4) {
+    for (d->apart = d->ops->strided || d->ops->compute != NULL ? 50 : 0; d->apart > 0;
+         d->apart /= 4) {
         drive_reset(d);
         drive_output o = drive_run_all(d, data, frames, 100, random);
         drive_same(d, &d->whole, &o, &whole, missing, "with frames apart");

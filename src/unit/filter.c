@@ -192,4 +192,5 @@ const weiri_unit_ops weiri_unit_filter = {
     .settle = settle,
     .reset = weiri_recursive_reset,
     .run = weiri_iir_run,
+    .strided = true,
 };

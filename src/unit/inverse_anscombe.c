@@ -78,6 +78,5 @@ const weiri_unit_ops weiri_unit_inverse_anscombe = {
     .plan = plan,
     .prepare = prepare,
     .run = weiri_elementwise_run,
-    .strided = true,
     .compute = compute,
 };

@@ -160,6 +160,5 @@ const weiri_unit_ops weiri_unit_linear = {
     .plan = plan,
     .prepare = prepare,
     .run = weiri_elementwise_run,
-    .strided = true,
     .compute = weiri_linear_compute,
 };

@@ -82,6 +82,5 @@ const weiri_unit_ops weiri_unit_log = {
     .plan = plan,
     .prepare = prepare,
     .run = weiri_elementwise_run,
-    .strided = true,
     .compute = compute,
 };

@@ -4,36 +4,27 @@
  * dimension that counts the inputs). Values and dtype stay as they are; labels and physical units go with
  * them.
  */
-#include "unit/join.h"
+#include "unit/merge.h"
 
 #include <stdio.h>
 #include <string.h>
-
-typedef struct merge_settings {
-    const char *axis;
-    const char *align_axis;
-    bool relabel_axis;
-    const char *label_a, *label_b;
-    bool assert_identical_shared_axes;
-    const char *new_key;
-} merge_settings;
 
 typedef struct merge {
     uint32_t inputs;
     int dim; /* that is joined; -1: a new one, the last */
 } merge;
 
-static const weir_setting table[] = {
+const weir_setting weiri_merge_table[] = {
     {.name = "axis",
      .type = WEIR_SETTING_STRING,
      .preset = "ch",
-     .offset = offsetof(merge_settings, axis),
+     .offset = offsetof(weiri_merge_settings, axis),
      .help = "dimension along which the inputs are joined; if they have none of that name, it is "
              "added, with one entry for each input"},
     {.name = "align_axis",
      .type = WEIR_SETTING_STRING,
      .preset = "null",
-     .offset = offsetof(merge_settings, align_axis),
+     .offset = offsetof(weiri_merge_settings, align_axis),
      .help = "the stream's dimension; inputs are always aligned along it"},
     {.name = "buffer_dur",
      .type = WEIR_SETTING_IGNORED,
@@ -42,37 +33,41 @@ static const weir_setting table[] = {
     {.name = "relabel_axis",
      .type = WEIR_SETTING_BOOL,
      .preset = "true",
-     .offset = offsetof(merge_settings, relabel_axis),
+     .offset = offsetof(weiri_merge_settings, relabel_axis),
      .help = "true: append label_a to the labels of the first input, label_b to those of the "
              "second, _c to those of a third, and so on; false: keep labels, which must then be "
              "unique"},
     {.name = "label_a",
      .type = WEIR_SETTING_STRING,
      .preset = "_a",
-     .offset = offsetof(merge_settings, label_a),
+     .offset = offsetof(weiri_merge_settings, label_a),
      .help = "suffix for labels of the first input, or its label on a new dimension"},
     {.name = "label_b",
      .type = WEIR_SETTING_STRING,
      .preset = "_b",
-     .offset = offsetof(merge_settings, label_b),
+     .offset = offsetof(weiri_merge_settings, label_b),
      .help = "suffix for labels of the second input, or its label on a new dimension"},
     {.name = "assert_identical_shared_axes",
      .type = WEIR_SETTING_BOOL,
      .preset = "false",
-     .offset = offsetof(merge_settings, assert_identical_shared_axes),
+     .offset = offsetof(weiri_merge_settings, assert_identical_shared_axes),
      .help = "true: the other dimensions must have the same labels and coordinates, not only the "
              "same sizes; false: those of the first input are used"},
+    {.name = "auto_coerce_backend",
+     .type = WEIR_SETTING_IGNORED,
+     .preset = "false",
+     .help = "accepted for ezmsg-sigproc compatibility; ignored: all inputs are on one heap"},
     {.name = "new_key",
      .type = WEIR_SETTING_STRING,
      .preset = "null",
-     .offset = offsetof(merge_settings, new_key),
+     .offset = offsetof(weiri_merge_settings, new_key),
      .help = "name of the output stream; default: that of the first input"},
     {.name = NULL},
 };
 
 /* ---- plan: labels --------------------------------------------------------------------------------- */
 
-static const char *suffix_of(const merge_settings *set, size_t input, char text[3])
+static const char *suffix_of(const weiri_merge_settings *set, size_t input, char text[3])
 {
     snprintf(text, 3, "_%c", 'a' + (int)input);
     return input == 0 ? set->label_a : input == 1 ? set->label_b : text;
@@ -136,7 +131,7 @@ static double value_at(const weir_axis *axis, uint64_t i)
 }
 
 static weir_err
-join_labels(const merge_settings *set, const weiri_unit_plan *plan, int dim, weir_axis *axis)
+join_labels(const weiri_merge_settings *set, const weiri_unit_plan *plan, int dim, weir_axis *axis)
 {
     const char **labels = plan->memory.get(plan->memory.user, (size_t)axis->size * sizeof *labels);
     uint64_t n = 0;
@@ -174,7 +169,7 @@ static weir_err join_values(const weiri_unit_plan *plan, int dim, weir_axis *axi
 
 /* The joined axis: labels where an input has some, else coordinates; channels without either are counted. */
 static weir_err
-join_axis(const merge_settings *set, const weiri_unit_plan *plan, int dim, weir_axis *axis)
+join_axis(const weiri_merge_settings *set, const weiri_unit_plan *plan, int dim, weir_axis *axis)
 {
     bool labelled = dim<0, numbered = dim> 0 && strcmp(axis->name, "ch") != 0;
     axis->size = 0;
@@ -233,7 +228,7 @@ static bool same_entries(const weir_axis *a, const weir_axis *b)
 }
 
 static weir_err
-check_shared(const merge_settings *set, const weiri_unit_plan *plan, size_t input, int dim)
+check_shared(const weiri_merge_settings *set, const weiri_unit_plan *plan, size_t input, int dim)
 {
     const weir_spec *a = &plan->in[0], *b = &plan->in[input];
     for (int i = 1; i < (int)a->dim_count; i++) {
@@ -255,7 +250,8 @@ check_shared(const merge_settings *set, const weiri_unit_plan *plan, size_t inpu
 }
 
 /* The dimension to join; -1: a new one. */
-static weir_err find_axis(const merge_settings *set, const weiri_unit_plan *plan, int *ret_dim)
+static weir_err
+find_axis(const weiri_merge_settings *set, const weiri_unit_plan *plan, int *ret_dim)
 {
     const weir_spec *in = plan->in;
     int dim = weir_spec_dim(in, set->axis);
@@ -290,9 +286,9 @@ static weir_err find_axis(const merge_settings *set, const weiri_unit_plan *plan
     return WEIR_OK;
 }
 
-static weir_err plan_merge(const void *settings, weiri_unit_plan *plan)
+weir_err weiri_merge_plan(const void *settings, weiri_unit_plan *plan)
 {
-    const merge_settings *set = settings;
+    const weiri_merge_settings *set = settings;
     weir_spec *out = &plan->out;
     int dim = -1;
     weir_err err = weiri_join_check(plan, WEIRI_INPUTS_MAX);
@@ -315,9 +311,9 @@ static weir_err plan_merge(const void *settings, weiri_unit_plan *plan)
     return err;
 }
 
-static void prepare_merge(const void *settings, const weiri_unit_plan *plan, void *constants)
+void weiri_merge_prepare(const void *settings, const weiri_unit_plan *plan, void *constants)
 {
-    const merge_settings *set = settings;
+    const weiri_merge_settings *set = settings;
     merge *m = constants;
     m->inputs = (uint32_t)plan->inputs;
     m->dim = weir_spec_dim(plan->in, set->axis);
@@ -348,7 +344,7 @@ copy_groups(unsigned char *to, size_t step, const unsigned char *from, size_t by
     }
 }
 
-static void run_merge(weiri_block *block, const weiri_work *work)
+void weiri_merge_run(weiri_block *block, const weiri_work *work)
 {
     const merge *m = block->constants;
     const weir_spec *in = block->in;
@@ -382,9 +378,9 @@ const weiri_unit_ops weiri_unit_merge = {
              .ezmsg = "merge.MergeProcessor",
              .flags =
                  WEIR_UNIT_JOINS | WEIR_UNIT_ANY_DTYPE | WEIR_UNIT_COMPLEX | WEIR_UNIT_COLUMNWISE,
-             .settings = table},
-    .settings_bytes = sizeof(merge_settings),
-    .plan = plan_merge,
-    .prepare = prepare_merge,
-    .run = run_merge,
+             .settings = weiri_merge_table},
+    .settings_bytes = sizeof(weiri_merge_settings),
+    .plan = weiri_merge_plan,
+    .prepare = weiri_merge_prepare,
+    .run = weiri_merge_run,
 };

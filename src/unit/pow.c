@@ -83,6 +83,5 @@ const weiri_unit_ops weiri_unit_pow = {
     .plan = plan,
     .prepare = prepare,
     .run = weiri_elementwise_run,
-    .strided = true,
     .compute = compute,
 };

@@ -60,6 +60,5 @@ const weiri_unit_ops weiri_unit_scale = {
     .plan = plan,
     .prepare = prepare,
     .run = weiri_elementwise_run,
-    .strided = true,
     .compute = compute,
 };

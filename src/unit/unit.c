@@ -65,6 +65,50 @@ weir_err weir_unit_find(const char *name, const weir_unit_info **ret_info)
     return err;
 }
 
+/* ---- units that stand for several ----------------------------------------------------------------- */
+
+static const weir_value *given(const weiri_expansion *to, const char *name)
+{
+    for (size_t i = 0; i < to->given_count; i++) {
+        if (strcmp(to->given[i].key, name) == 0 && to->given[i].type != WEIR_VALUE_NULL) {
+            return &to->given[i];
+        }
+    }
+    return NULL;
+}
+
+weir_value weiri_expand_given(const weiri_expansion *to, const char *name, const char *key)
+{
+    const weir_value *value = given(to, name);
+    if (value != NULL) {
+        weir_value renamed = *value;
+        renamed.key = key;
+        return renamed;
+    }
+    const weir_setting *row = to->table;
+    while (strcmp(row->name, name) != 0) {
+        row++;
+    }
+    bool none = row->preset == NULL || strcmp(row->preset, "null") == 0;
+    return none ? weir_null(key) : weir_text(key, row->preset);
+}
+
+weir_err
+weiri_expand_nested(weiri_expansion *to, const char *role, const char *name, const char *unit)
+{
+    const weir_value *value = given(to, name);
+    if (value != NULL && value->type != WEIR_VALUE_MAP) {
+        return weiri_fail(WEIR_E_CHAIN,
+                          "%s: found %s%.60s%s; expected a map of the settings of %s, as in {name: "
+                          "value}",
+                          name, value->text != NULL ? "'" : "a list",
+                          value->text != NULL ? value->text : "", value->text != NULL ? "'" : "",
+                          unit);
+    }
+    return value == NULL ? to->add(to, role, unit, NULL, 0)
+                         : to->add(to, role, unit, value->items, value->count);
+}
+
 /* ---- fields of state ----------------------------------------------------------------------------- */
 
 weir_err weiri_plan_field(weiri_unit_plan *plan, weiri_field field)

@@ -73,7 +73,10 @@ typedef struct weiri_unit_plan {
      * of frame t is added by the call that consumes frame t + record_delay. Both start as 0: there are none. */
     uint64_t record_frames, record_delay;
     uint64_t constant_bytes; /* starts as 0 */
-    weiri_field *fields;     /* state: add by weiri_plan_field */
+    const void *
+        made; /* starts as NULL: what plan() has computed for prepare(), in memory; what may fail to be
+                         computed (a design) is computed once, in plan() */
+    weiri_field *fields; /* state: add by weiri_plan_field */
     size_t field_count;
     uint64_t scratch_bytes;        /* starts as 0: for each thread, plus ... */
     uint64_t scratch_column_bytes; /* starts as 0: ... these for each column of a block */
@@ -126,7 +129,8 @@ typedef struct weiri_work {
     const void
         *in[WEIRI_INPUTS_MAX]; /* [consume x columns], never written; frame i of every input has the
                                          same time */
-    size_t in_stride; /* values from a frame of in[0] to the next; 0 = adjacent, always unless `strided` */
+    size_t
+        in_stride; /* values from a frame of in[0] to the next; 0 = adjacent, always unless `strided` */
     void *out;     /* [produce x columns of out]; == in[0] only if the unit is IN_PLACE */
     void *scratch; /* of this thread, 64-byte aligned; what is in it is undefined */
 } weiri_work;
@@ -139,10 +143,36 @@ typedef struct weiri_queue weiri_queue; /* of a device: defined by the heap that
 typedef void
 weiri_compute_fn(const weiri_block *block, const void *in, void *out, size_t first, size_t count);
 
+/* A unit that stands for several (a composite) has `expand` instead of all that follows its settings: the chain calls
+ * it when the unit is added, and it names its parts, each after the one before. These are ordinary steps of the plan,
+ * called "bandpower.spectrogram.window" there and in errors. */
+typedef struct weiri_expansion {
+    /* Adds a part: a unit, which may be a composite itself. `role` is its name within the composite; for a part whose
+     * settings are a map in the user's chain, the name of that setting. */
+    weir_err (*add)(struct weiri_expansion *to,
+                    const char *role,
+                    const char *unit,
+                    const weir_value *settings,
+                    size_t count);
+    const weir_setting *table; /* of the composite */
+    const weir_value
+        *given; /* the settings that the user gave, with their places in the chain file */
+    size_t given_count;
+} weiri_expansion;
+
+/* The user's setting `name`, or its preset, as a setting of a part that is called `key` there. */
+weir_value weiri_expand_given(const weiri_expansion *to, const char *name, const char *key);
+/* Adds a part whose settings are the map that the user gave as `name`. WEIR_E_CHAIN: no map. */
+weir_err
+weiri_expand_nested(weiri_expansion *to, const char *role, const char *name, const char *unit);
+
 typedef struct weiri_unit_ops {
     size_t ops_size; /* sizeof(weiri_unit_ops) */
     weir_unit_info info;
     size_t settings_bytes; /* of the struct that info.settings describes */
+
+    /* Of a composite only, and then the only function. WEIR_E_CHAIN as plan; errors of `add` are passed on. */
+    weir_err (*expand)(const void *settings, weiri_expansion *to);
 
     /* Pure. WEIR_E_CHAIN with a detail that starts with the setting at fault ("cutoff: 20 kHz is above the
      * Nyquist frequency, 15 kHz"); the chain puts file, line and unit before it. */
@@ -170,8 +200,8 @@ typedef struct weiri_unit_ops {
     /* The same on a device: enqueues the work on its queue. Optional: NULL = runs on the host only. */
     weir_err (*run_device)(weiri_block *block, weiri_queue *queue, const weiri_work *work);
 
-    /* run obeys in_stride: the first unit of a group then reads each channel block where it is, and no block is
-     * copied (1024 channels x 30 frames: 14.8 us a push, 12.9 so). */
+    /* run obeys in_stride, as it does wherever there is a compute: the first unit of a group then reads each channel
+     * block where it is, and no block is copied (1024 channels x 30 frames: 14.8 us a push, 12.9 so). */
     bool strided;
 
     weiri_compute_fn *compute; /* of run = weiri_elementwise_run; else NULL */

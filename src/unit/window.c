@@ -8,7 +8,7 @@
  * Frames are counted from the zeros before the stream: frame g is in row g mod W of the ring, and
  * window m has the frames from m x shift on.
  */
-#include "unit/unit.h"
+#include "unit/spectrum.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static const weir_choice paddings[] = {
     {"none", NULL}, {"shift", NULL}, {"full", NULL}, {"input", NULL}, {NULL, NULL}};
 
 enum { ANCHOR_BEGINNING, ANCHOR_MIDDLE, ANCHOR_END };
-static const weir_choice anchors[] = {
+const weir_choice weiri_window_anchors[] = {
     {"beginning", NULL}, {"middle", NULL}, {"end", NULL}, {NULL, NULL}};
 
 static const weir_setting table[] = {
@@ -77,7 +77,7 @@ static const weir_setting table[] = {
     {.name = "anchor",
      .type = WEIR_SETTING_ENUM,
      .preset = "beginning",
-     .choices = anchors,
+     .choices = weiri_window_anchors,
      .offset = offsetof(window_settings, anchor),
      .help = "which point of the window gets the timestamp and is 0 on the inner axis"},
     {.name = "batch_windows",

@@ -31,11 +31,11 @@ static inline size_t test_kinds(weir_spec *kinds)
     kinds[count++] = spec;
     spec.dtype = WEIR_C128;
     kinds[count++] = spec;
-    spec = weir_spec_make(WEIR_F64, 100.0, TEST_CHANNELS, test_labels, NULL);
+    spec = weir_spec_make(WEIR_F64, 1000.0, TEST_CHANNELS, test_labels, NULL);
     spec.dim_count = 3; /* [win x time x channels] */
     spec.dims[2] = spec.dims[1];
     spec.dims[1] =
-        (weir_axis){.name = "time", .unit = "s", .size = 9, .start = 0, .step = 1 / 900.0};
+        (weir_axis){.name = "time", .unit = "s", .size = 9, .start = 0, .step = 1 / 9000.0};
     spec.dims[0].name = "win";
     kinds[count++] = spec;
     return count;
@@ -49,31 +49,46 @@ static inline weir_err test_add_second(weir_chain *chain, const weir_spec *spec,
     return weir_chain_add(chain, WEIR_CHAIN_INPUT, unit, NULL, 0, NULL, ret_node);
 }
 
-/* A list in brackets, which may contain lists, as a chain file passes it to a setting that the
- * unit parses itself; other text as it is. */
-static inline weir_value test_value(const char *key, const char **text)
+/* An example as a chain file reads it: "[[0, 1], [0, 3]]" is a list of lists, "{order: 4, cutoff: 1 kHz}" a map, all
+ * else a text; within these a number is one. Lists, maps and texts exist as long as the test. */
+static inline weir_value test_example(const char *key, const char **at, bool within)
 {
-    enum { MOST = 64 };
-    static weir_value pool[MOST];
-    static size_t used;
-    weir_value items[8];
+    static weir_value pool[4096];
+    static char texts[65536];
+    static size_t used, letters;
+    char open = **at;
+    if (open != '[' && open != '{') {
+        size_t length = within ? strcspn(*at, ",]}") : strlen(*at);
+        letters = letters + length + 1 > sizeof texts ? 0 : letters;
+        char *text = memcpy(texts + letters, *at, length), *end = NULL;
+        text[length] = '\0';
+        letters += length + 1;
+        *at += length;
+        double number = strtod(text, &end);
+        return within && *end == '\0' ? weir_number(key, number) : weir_text(key, text);
+    }
+    weir_value items[64];
     size_t count = 0;
-    if (**text != '[') {
-        char *end = NULL;
-        double number = strtod(*text, &end);
-        *text = end;
-        return weir_number(key, number);
+    for ((*at)++; **at != ']' && **at != '}'; *at += strspn(*at, ", ")) {
+        char *name = NULL;
+        if (open == '{') {
+            size_t length = strcspn(*at, ":");
+            letters = letters + length + 1 > sizeof texts ? 0 : letters;
+            name = memcpy(texts + letters, *at, length);
+            name[length] = '\0';
+            letters += length + 1;
+            *at += length + 1;
+            *at += strspn(*at, " ");
+        }
+        assert_true(count < 64);
+        items[count++] = test_example(name, at, true);
     }
-    for ((*text)++; **text != ']';) {
-        assert_true(count < 8 && **text != 0);
-        items[count++] = test_value(NULL, text);
-        *text += strspn(*text, ", ");
-    }
-    (*text)++;
-    used = used + count <= MOST ? used : 0;
+    (*at)++;
+    used = used + count > 4096 ? 0 : used; /* those of long ago are overwritten */
     memcpy(pool + used, items, count * sizeof *items);
     used += count;
-    return weir_list_of(key, pool + used - count, count);
+    return open == '[' ? weir_list_of(key, pool + used - count, count)
+                       : weir_map_of(key, pool + used - count, count);
 }
 
 /* Settings from the examples of the table, including required settings. */
@@ -85,10 +100,8 @@ static inline size_t test_examples(const weir_unit_info *info, weir_value *setti
                     row->type == WEIR_SETTING_IGNORED);
         if (row->example != NULL) {
             assert_true(count < TEST_SETTINGS);
-            const char *text = row->example;
-            settings[count++] = row->type == WEIR_SETTING_ANY && text[0] == '['
-                                    ? test_value(row->name, &text)
-                                    : weir_text(row->name, text);
+            const char *example = row->example;
+            settings[count++] = test_example(row->name, &example, false);
         }
     }
     return count;

@@ -5,6 +5,7 @@
  * point; labels, units and settings are overwritten once the chain is planned. The output must
  * equal that of messages with memory of their own, names and axes included.
  */
+#include "base/base.h"
 #include "conform/kinds.h"
 
 #define FRAMES  2600
@@ -182,16 +183,33 @@ typedef struct fixture {
     uint64_t seed, tile;
 } fixture;
 
-/* NULL: the unit does not accept such a stream. Settings are overwritten after they were passed. */
+/* Memory of settings. */
+typedef struct room {
+    _Alignas(16) unsigned char bytes[16384];
+    size_t used;
+} room;
+
+static void *room_get(void *user, size_t bytes)
+{
+    room *r = user;
+    size_t rounded = (bytes + 15) / 16 * 16;
+    assert_true(rounded <= sizeof r->bytes - r->used);
+    void *at = memset(r->bytes + r->used, 0, bytes);
+    r->used += rounded;
+    return at;
+}
+
+/* NULL: the unit does not take such a stream. Settings are overwritten once they were given. */
 static weir_chain *make_chain(const fixture *at, const weir_spec *spec)
 {
     weir_value settings[TEST_SETTINGS];
-    char texts[TEST_SETTINGS][2][128];
+    static room texts;
+    texts.used = 0;
     size_t count = test_examples(at->info, settings);
     for (size_t i = 0; i < count; i++) {
-        snprintf(texts[i][0], sizeof texts[i][0], "%s", settings[i].key);
-        snprintf(texts[i][1], sizeof texts[i][1], "%s", settings[i].text);
-        settings[i] = weir_text(texts[i][0], texts[i][1]);
+        const weir_value *copy = weiri_value_copy(&settings[i], (weiri_memory){room_get, &texts});
+        assert_non_null(copy);
+        settings[i] = *copy;
     }
     weir_chain_options options = weir_chain_options_default();
     options.tile_frames = at->tile;
@@ -207,7 +225,7 @@ static weir_chain *make_chain(const fixture *at, const weir_spec *spec)
         test_ok(
             weir_chain_add(chain, WEIR_CHAIN_INPUT, at->info->name, settings, count, NULL, &node));
     }
-    memset(texts, '#', sizeof texts);
+    memset(texts.bytes, '#', texts.used);
     memset(settings, 0, sizeof settings);
     memset(&options, 0xA5, sizeof options);
     if (weir_chain_plan(chain, spec, &plan) != WEIR_OK) {
@@ -285,7 +303,10 @@ static bool check_kind(const fixture *at)
     describe(weir_chain_output_spec(chain, 0), spec);
     weir_unit_report report = {.report_size = sizeof report};
     test_ok(weir_chain_node_report(chain, weir_chain_node_count(chain) - 1, &report));
-    assert_string_equal(report.name, at->info->name);
+    size_t length =
+        strlen(at->info->name); /* of a unit that stands for several: and its last part */
+    assert_true(strncmp(report.name, at->info->name, length) == 0 &&
+                (report.name[length] == '\0' || report.name[length] == '.'));
     test_same(&owned.output, &ring.output, at->info->name);
     assert_string_equal(owned.spec, ring.spec);
     assert_string_equal(owned.spec, spec);

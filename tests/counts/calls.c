@@ -79,6 +79,9 @@ BOTH(
 BOTH(medians, weiri_shift shifts[64];
      k(in, channels, frames < 64 ? frames : 64, NULL, channels, false, tile->scratch, shifts))
 BOTH(shift_others, weiri_shift shift = {.less = 0.25, .below = 0.5}; k(in, out, channels, &shift))
+BOTH(fir,
+     for (size_t i = 0; i < channels; i += WEIRI_BLOCK)
+         k(factors, 32, in, frames, out + i, channels))
 BOTH(sos, k(&sections, tile->state, in, channels, out, channels, frames, NULL))
 BOTH(ewma, k(&slow, tile->state, in, channels, out, channels, frames, NULL))
 BOTH(standardize, k(&slow, tile->state, in, channels, out, channels, frames, NULL))
@@ -109,8 +112,8 @@ const count_call count_calls[] = {
         ROW(clip) ROW(linear) ROW(log) ROW(offset) ROW(parabola) ROW(anscombe) ROW(inverse_anscombe)
             ROW(expit) ROW(logit) ROW(log_expit) ROW(subtract) ROW(levels_u8) ROW(levels_u16)
                 ROW(levels_i16) ROW(levels_i32) ROW(add) ROW(sum) ROW(sums) ROW(shift) ROW(medians)
-                    ROW(shift_others) ROW(sos) ROW(ewma) ROW(standardize) ROW(detrend) ROW(lattice)
-                        ROW(lattice_reflection) ROW(reduce_sum) ROW(reduce_extreme)
+                    ROW(shift_others) ROW(fir) ROW(sos) ROW(ewma) ROW(standardize) ROW(detrend)
+                        ROW(lattice) ROW(lattice_reflection) ROW(reduce_sum) ROW(reduce_extreme)
                             ROW(reduce_where) ROW(reduce_spread) ROW(reduce_area) ROW(reduce_absent)
                                 ROW(reduce_median){0},
 };

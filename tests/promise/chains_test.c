@@ -101,7 +101,9 @@ static weir_chain *random_chain(weir_heap *heap,
     return random_chain_of(&options, seed, spec, ret_plan);
 }
 
-static void check_plan(weir_chain *chain, const weir_plan *plan, uint64_t seed, bool enough)
+/* missing: of integers no sample is, and what only missing samples need is not used. */
+static void
+check_plan(weir_chain *chain, const weir_plan *plan, uint64_t seed, bool enough, bool missing)
 {
     weir_cache_stats stats = stats_of(weir_chain_cache(chain));
     assert_true(stats.held_peak_bytes <= plan->total_bytes);
@@ -114,6 +116,7 @@ static void check_plan(weir_chain *chain, const weir_plan *plan, uint64_t seed, 
         uint64_t one = part->capacity_frames > 0 ? part->bytes / part->capacity_frames : 0;
         /* Which threads process a block is chance. */
         bool by_chance = plan->threads > 1 && strcmp(part->kind, "scratch") == 0;
+        by_chance |= !missing && strcmp(part->kind, "scratch") == 0;
         if (enough && !by_chance && (used + one + TEST_PADDING) * 10 < part->bytes * 8) {
             print_error("M6: chain %llu: %s %s uses %llu of %llu B\n", (unsigned long long)seed,
                         part->name, part->kind, (unsigned long long)used,
@@ -179,6 +182,9 @@ static void random_chains(void **state)
     for (int i = 0; i < 60; i++) {
         weir_spec spec = weir_spec_make(dtypes[i % 3], 30000.0, CHANNELS, NULL, NULL);
         test_signal signal = test_signal_make(spec, 9000, seed + (uint64_t)i);
+        for (size_t k = 0; test_is_float(spec.dtype) && k < 9000 * CHANNELS; k += 97) {
+            test_signal_set(&signal, k, NAN); /* the worst input: some rows have missing samples */
+        }
         uint64_t own = test_random_next(&random);
         const weir_plan *plan = NULL;
         weir_chain *chain = random_chain(heap, own, WEIR_TILE_AUTO, 1, true, &spec, &plan);
@@ -186,7 +192,7 @@ static void random_chains(void **state)
             ran++;
             test_output whole = {0};
             test_push(chain, &signal, 0, signal.frames, 0, 0, 0, &random, &whole);
-            check_plan(chain, plan, own, true);
+            check_plan(chain, plan, own, true, test_is_float(spec.dtype));
             weir_chain_destroy(chain);
             for (int j = 0; j < 3; j++) {
                 test_output cut = {0};
@@ -197,7 +203,7 @@ static void random_chains(void **state)
                     print_error("chain %llu\n", (unsigned long long)own);
                 }
                 test_same(&whole, &cut, "S1");
-                check_plan(chain, plan, own, false);
+                check_plan(chain, plan, own, false, false);
                 test_output_free(&cut);
                 weir_chain_destroy(chain);
             }
@@ -247,7 +253,7 @@ static void fused(void **state)
             }
             parts[off] = plan->part_count;
             test_push(chain, &signal, 0, signal.frames, 400, 0, 0, &random, &outputs[off]);
-            check_plan(chain, plan, own, false);
+            check_plan(chain, plan, own, false, false);
             weir_chain_destroy(chain);
             ran += off;
         }
@@ -282,7 +288,7 @@ static void in_pieces(const int *units, size_t count, uint64_t channels, uint64_
         }
         test_ok(weir_chain_plan(chain, &spec, &plan));
         test_push(chain, &signal, 0, signal.frames, 0, 0, 0, &random, &outputs[threads - 1]);
-        check_plan(chain, plan, 0, true);
+        check_plan(chain, plan, 0, true, false);
         weir_chain_destroy(chain);
     }
     test_same(&outputs[0], &outputs[1], "pieces");
@@ -344,7 +350,7 @@ static void split_by(uint64_t tile)
     test_ok(weir_chain_push(chain, &message, collect_both, &got));
     assert_int_equal(got.order[0], 0);
     assert_int_equal(got.order[1], 1);
-    check_plan(chain, plan, 0, true);
+    check_plan(chain, plan, 0, true, false);
     weir_chain_destroy(chain);
     const link *const branches[2][3] = {{&links[0], &links[2], &links[4]},
                                         {&links[0], &links[9], NULL}};
