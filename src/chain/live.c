@@ -176,7 +176,7 @@ void weiri_live_exchange(weir_chain *chain, weiri_node *node)
     }
 }
 
-/* "lowpass.cutoff" of a unit that stands for several: the part and its setting. */
+/* "lowpass.cutoff" of a unit that consists of several: the part and its setting. */
 static weiri_node *find_part(const weir_chain *chain, weiri_node *last, weir_value *setting)
 {
     for (int i = last->first; i < last->number; i++) {

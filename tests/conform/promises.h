@@ -143,7 +143,7 @@ static void check_missing(const fixture *at, const test_signal *signal, const te
     push_segment(chain, &dirty, 0, dirty.frames, 33, &random, &output);
     test_same(&first, &output, "S1 with S5");
     weir_unit_report report = {.report_size = sizeof report};
-    /* A unit that stands for several: its first part has the input. */
+    /* A unit that consists of several: its first part gets the input. */
     size_t node = (at->info->flags & WEIR_UNIT_JOINS) ? weir_chain_node_count(chain) - 1 : 0;
     test_ok(weir_chain_node_report(chain, node, &report));
     const weir_spec *out = weir_chain_output_spec(chain, 0);

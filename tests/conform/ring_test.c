@@ -304,7 +304,7 @@ static bool check_kind(const fixture *at)
     weir_unit_report report = {.report_size = sizeof report};
     test_ok(weir_chain_node_report(chain, weir_chain_node_count(chain) - 1, &report));
     size_t length =
-        strlen(at->info->name); /* of a unit that stands for several: and its last part */
+        strlen(at->info->name); /* of a unit that consists of several: and its last part */
     assert_true(strncmp(report.name, at->info->name, length) == 0 &&
                 (report.name[length] == '\0' || report.name[length] == '.'));
     test_same(&owned.output, &ring.output, at->info->name);
