@@ -531,7 +531,7 @@ static unsigned number(const char *text)
 {
     long value = text != NULL ? strtol(text, NULL, 10) : 0;
     if (value <= 0 || value > 100000000) {
-        fprintf(stderr, "alloc_stream: a number above 0 is wanted\n");
+        fprintf(stderr, "alloc_stream: expected a number above 0\n");
         exit(2);
     }
     return (unsigned)value;
