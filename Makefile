@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 #
-# The front door: every target does its own set-up (scripts/setup.sh) and then calls CMake. What is built
-# and how is written in CMakeLists.txt, not here.
+# Every target installs what it needs (scripts/setup.sh) and then calls CMake. The build itself is described in
+# CMakeLists.txt, not here.
 #
 #   make run RECORDING=FILE CHAIN=FILE ARGS="..."   your own recording through your own chain
 #   make install PREFIX=/usr DESTDIR=/tmp/stage     defaults: /usr/local, none
-#   CMAKE_FLAGS=-DCMAKE_COMPILE_WARNING_AS_ERROR=ON make   further words for CMake
+#   CMAKE_FLAGS=-DCMAKE_COMPILE_WARNING_AS_ERROR=ON make   further arguments for CMake
 
 BUILD  ?= build
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)

@@ -466,16 +466,14 @@ static double live_peak(const table *t, int rounds)
 
 static void print_table(table *t, int rounds, unsigned messages)
 {
-    printf("The stall stream: %u messages of %d buffers, each 300 x 256 f32, every %dth 2 to 40 "
-           "times as "
-           "long; all of them\nlive at once (live peak %.1f MiB). %d rounds in turns; medians "
-           "(least .. most). "
-           "Pairs: a take and a give of the\nsteady size, ns: alone, beside 100,000 idle buffers, "
-           "and on two "
-           "threads at once.\n\n",
-           messages, BUFFERS, EVERY, live_peak(t, rounds), rounds);
+    printf(
+        "The stall stream: %u messages of %d buffers, each 300 x 256 f32, every %dth 2 to 40 "
+        "times as long;\nall in use at once (live peak %.1f MiB). %d alternating rounds; medians "
+        "(least .. most).\npair: allocating and freeing the steady size, ns: alone, with 100,000 "
+        "cached buffers, and on two\nthreads at once.\n\n",
+        messages, BUFFERS, EVERY, live_peak(t, rounds), rounds);
     printf("%-14s %22s %9s %8s %8s %8s %7s %7s %7s %7s %8s\n", "", "stream, s", "us/messg.",
-           "held MiB", "RSS MiB", "at rest", "pair", "beside", "two", "hits", "idle MiB");
+           "held MiB", "RSS MiB", "at rest", "pair", "100,000", "two", "hits", "idle MiB");
     for (size_t s = 0; s < SUBJECTS; s++) {
         double(*v)[ROUNDS_MAX] = t->values[s];
         char held[32] = "-", hits[32] = "-", idle[32] = "-";
@@ -493,9 +491,8 @@ static void print_table(table *t, int rounds, unsigned messages)
                v[R_message_us][m], held, v[R_rss_peak_mib][m], v[R_rest_mib][m], v[R_pair_ns][m],
                v[R_pair_beside_ns][m], v[R_pair_two_ns][m], hits, idle);
     }
-    printf("\nat rest: resident between messages, at most. glibc, keeps 0: told to return what is "
-           "freed, "
-           "a 16th of the messages.\n");
+    printf("\nat rest: largest RSS between messages. glibc, keeps 0: set to return freed memory; a "
+           "16th of the messages.\n");
     const char *between = "left out, or not installed: ";
     for (size_t s = 0; s < SUBJECTS; s++) {
         if (t->absent[s]) {
@@ -531,7 +528,7 @@ static unsigned number(const char *text)
 {
     long value = text != NULL ? strtol(text, NULL, 10) : 0;
     if (value <= 0 || value > 100000000) {
-        fprintf(stderr, "alloc_stream: a number above 0 is wanted\n");
+        fprintf(stderr, "alloc_stream: expected a number above 0\n");
         exit(2);
     }
     return (unsigned)value;

@@ -25,7 +25,7 @@ static void write_formats(FILE *file)
 
 static void write_units(FILE *file)
 {
-    fputs(".SH UNITS\nweir units NAME describes the settings of a unit.\n", file);
+    fputs(".SH UNITS\nweir units NAME describes a processing unit and its settings.\n", file);
     for (size_t i = 0; i < weir_unit_count(); i++)
         fprintf(file, ".TP\n\\fB%s\\fR\n%s\n", weir_unit_at(i)->name, weir_unit_at(i)->summary);
 }
@@ -39,20 +39,21 @@ static void write_chain_file(FILE *file)
         {"chain",
          "list of units, first to last: a name (abs), or a name with settings (butterworth: "
          "{order: 4, "
-         "cutoff: 30 Hz}). Required. A file that is only such a list is a chain file too."},
-        {"memory_limit",
-         "most memory that a run may hold: bytes, 64 MiB, none. Default: none, the plan itself is "
-         "the limit."},
+         "cutoff: 30 Hz}). Required. The file may also consist of this list only."},
+        {"memory_limit", "maximum memory of a run: bytes, 64 MiB, none. Default: none, the plan "
+                         "itself is the limit."},
         {"cache_limit",
-         "most unused memory kept for reuse: bytes, 64 MiB, none, auto. Default: 512 MiB."},
-        {"tile", "frames that are processed at once: a whole number, or auto (the default)."},
-        {"threads", "a whole number, 1 to 64. Default: 1."},
-        {"gap_tolerance", "largest deviation of timestamps that is not a gap. Default: 1 ms."},
-        {"split", "in the list, a map of names to lists: each branch gets the stream, and is an "
-                  "output of its "
-                  "own unless a later unit joins them (add: {inputs: [a, b]})."},
-        {"on_gap",
-         "of every unit with state: reset (its state is that of a first frame) or hold."}};
+         "maximum unused memory kept for reuse: bytes, 64 MiB, none, auto. Default: 512 MiB."},
+        {"tile", "number of frames processed at once, or auto (the default)."},
+        {"threads", "number of threads, 1 to 64. Default: 1."},
+        {"gap_tolerance",
+         "largest timestamp deviation that is not treated as a gap. Default: 1 ms."},
+        {"split",
+         "in the list, a map of names to lists: each branch gets the stream and becomes an "
+         "output unless a later unit joins it (add: {inputs: [a, b]})."},
+        {"on_gap", "setting of every unit with state: at a gap, reset the state as before the "
+                   "first frame, or "
+                   "hold it."}};
     fputs(".SH CHAIN FILE\nA YAML file. Options of the command take precedence over its keys, its "
           "keys over the "
           "environment. Frequencies, times and bytes are numbers in Hz, s and bytes, or have a "
@@ -68,10 +69,21 @@ static void write_chain_file(FILE *file)
 
 static void write_errors(FILE *file)
 {
-    fputs(".SH EXIT STATUS\n", file);
-#define ROW(name, value, exit_status, text) fprintf(file, ".TP\n%d\n%s\n", exit_status, text);
-    WEIR_ERR_LIST(ROW)
+    static const struct {
+        int status;
+        const char *text;
+    } rows[] = {
+#define ROW(name, value, exit_status, text) {exit_status, text},
+        WEIR_ERR_LIST(ROW)
 #undef ROW
+    };
+    fputs(".SH EXIT STATUS", file);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (i > 0 && rows[i].status == rows[i - 1].status)
+            fprintf(file, ", or %s", rows[i].text);
+        else
+            fprintf(file, "\n.TP\n%d\n%s", rows[i].status, rows[i].text);
+    putc('\n', file);
 }
 
 static int write_man(const char *folder)

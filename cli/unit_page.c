@@ -176,8 +176,8 @@ static void put_classes(const weir_unit_info *unit, FILE *file)
 
 void cli_ezmsg_markdown(FILE *file)
 {
-    fputs("# Coming from ezmsg-sigproc\n\nClasses of ezmsg-sigproc 3.11.1 and the units that stand "
-          "for them. Settings have the same names; those that only choose an implementation are "
+    fputs("# Coming from ezmsg-sigproc\n\nClasses of ezmsg-sigproc 3.11.1 and the corresponding "
+          "units. Settings have the same names; those that only choose an implementation are "
           "accepted and ignored. Where a duration is not a whole number of frames, weir computes "
           "from the decimal text (9 ms at 25 kHz are 225 frames; binary floating point gives "
           "224).\n\n| class | unit | what differs, and why |\n|---|---|---|\n",

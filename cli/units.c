@@ -41,7 +41,7 @@ static const struct argp units_argp = {
     options,
     parse,
     "[NAME]",
-    "Lists the units; with NAME, describes the settings of that unit.\v"
+    "Lists the processing units; with NAME, describes that unit and its settings.\v"
     "Exit status: 0 success, 2 usage error, 3 no such unit.",
     0,
     0,
@@ -179,7 +179,7 @@ static void print_list(void)
     }
     cli_table_print(table, stdout);
     cli_table_destroy(table);
-    printf("\nweir units NAME describes the settings of a unit.\n");
+    printf("\nweir units NAME describes a unit and its settings.\n");
 }
 
 /* A setting of every stateful unit, which the chain reads and not the unit's own table; name

@@ -22,8 +22,8 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.c
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.cmake DESTINATION ${package})
 
-# A static libweir is linked with what it uses itself, as it is installed (shared, mostly): Requires.private would
-# ask for the static parts of those as well, and Debian's libsndfile names some that no package of its brings.
+# A static libweir is linked with the libraries it uses as they are installed (mostly shared): Requires.private would
+# require their static dependencies too, and Debian's libsndfile names some that no package provides.
 foreach(name weir weir-core)
   set(private "-lm -pthread")
   set(what "streaming signal chains inside a stated number of bytes")

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Installs the peers of `weir bench` as far as that can be done here, into BUILD/bench, and notes for
-# each that could not be had why: bench_setup.sh BUILD. Never fails: a bench with fewer peers is a bench.
-# What weir is built with is not touched: libraries come from Debian, Python packages into a venv.
+# Installs the peers of `weir bench` as far as possible, into BUILD/bench, and notes why the
+# others could not be installed: bench_setup.sh BUILD. Never fails: the bench also works with fewer peers.
+# It does not change what weir is built with: libraries come from Debian, Python packages into a venv.
 set -u
 
 build=$1
@@ -35,7 +35,7 @@ apt_install() { # apt_install PACKAGE
         </dev/null >"$log" 2>&1
 }
 
-# C peers: bench/CMakeLists.txt builds them where their header is.
+# C peers: bench/CMakeLists.txt builds them if their header is installed.
 configure_again=0
 c_peer() { # c_peer PEER HEADER PACKAGE
     rm -f "$bench/$1.skipped"
@@ -51,7 +51,7 @@ c_peer rtfilter rtf_common.h librtfilter-dev
 c_peer liquid liquid/liquid.h libliquid-dev
 [ "$configure_again" -eq 0 ] || cmake "$build" >/dev/null 2>&1
 
-# Allocators: alloc_stream preloads them, and itself names those that are not there.
+# Allocators: alloc_stream preloads them, and lists missing ones itself.
 allocator() { # allocator LIBRARY PACKAGE
     [ -n "$(find /usr/lib /usr/local/lib -name "$1" 2>/dev/null | head -n 1)" ] && return
     echo "weir bench: installing $2"
@@ -61,7 +61,7 @@ allocator libtcmalloc_minimal.so.4 libtcmalloc-minimal4
 allocator libmimalloc.so.2 libmimalloc2.0
 allocator libjemalloc.so.2 libjemalloc2
 
-# Python peers: a venv of their own, and a wrapper each, so that the bench starts all peers alike.
+# Python peers: a venv of their own, and a wrapper each, so that the bench starts all peers in the same way.
 venv="$build/bench-venv"
 wanted="numpy scipy pyyaml ezmsg ezmsg-sigproc==3.11.1"
 reason=""
@@ -83,7 +83,7 @@ python_peer() { # python_peer PEER MODULE
         skip "$1" "${reason:-Python module $2 cannot be imported}"
         return
     fi
-    # OPENBLAS_*: set on some machines for old builds' sake; they would slow the peer.
+    # OPENBLAS_*: set on some machines for old builds; they would slow the peer down.
     cat >"$bench/$1" <<WRAPPER
 #!/bin/sh
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
@@ -91,7 +91,7 @@ exec "$(cd "$venv" 2>/dev/null && pwd)/bin/python" "$source/bench/peers/$1.py" "
 WRAPPER
     chmod +x "$bench/$1"
 }
-# A package of its own: where there is no wheel of it the others stay.
+# A package of its own: if it has no wheel the others are still installed.
 if ! "$venv/bin/python" -c 'import mlx.core' >/dev/null 2>&1; then
     "$venv/bin/pip" install -q --disable-pip-version-check "mlx[cpu]==0.32.4" </dev/null >"$log" 2>&1 ||
         reason="pip could not install mlx: $(grep -v '^$' "$log" | tail -n 1)"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Configures FOLDER once and builds: build.sh FOLDER [CMake words...] [-- targets...]. Words in
-# $CMAKE_FLAGS are added. Ninja itself notices when CMake's files change, so an incremental build does not
+# $CMAKE_FLAGS are added. Ninja detects when CMake's files change, so an incremental build does not
 # configure again.
 set -eu
 

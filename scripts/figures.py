@@ -49,17 +49,17 @@ def pushes(d):
     ]
     for row in rows(d, "pushes"):
         if row["message_frames"] == 1:
-            lines.append(f"One sample through {row['name']}: {row['push_median_ns']['median']:.0f} ns.")
+            lines.append(f"One push of one sample through {row['name']}: {row['push_median_ns']['median']:.0f} ns.")
     threads = [row for row in rows(d, "threads") if row["threads"] > 1]
     if threads:
         lines.append(
-            "Speed with 1024 channels relative to one thread: "
-            + ", ".join(f"{t['threads']} threads {t['over_one']['median']:.2f} times" for t in threads)
+            "Speedup with 1024 channels: "
+            + ", ".join(f"{t['threads']} threads {t['over_one']['median']:.2f}" for t in threads)
             + "."
         )
     steady = d["ns_per_sample_from_300_x_64"]
     lines.append(
-        f"A sample costs {steady['min']:.2f} to {steady['max']:.2f} ns, for messages of 300 to 9000 frames "
+        f"The chain takes {steady['min']:.2f} to {steady['max']:.2f} ns per sample, for messages of 300 to 9000 frames "
         "and 64 to 4096 channels."
     )
     return lines
@@ -98,8 +98,8 @@ def bench(path):
         f"{machine['processor']}, {machine['cores']} cores, {machine['simd'].upper()}, Linux "
         f"{machine['system'].split('-')[0]}; one thread each;",
         f"{settings['channels']} channels of float32 noise at 30 kHz in memory, messages of "
-        f"{settings['message_frames']} frames; {settings['rounds']} rounds in turn",
-        f"of {settings['seconds']:g} s each. Speed as a multiple of real time: median, and minimum to maximum:",
+        f"{settings['message_frames']} frames; {settings['rounds']} rounds,",
+        f"alternating, of {settings['seconds']:g} s each. Speed as a multiple of real time: median, and minimum to maximum:",
         "",
         "| work | | data type | x real time | min to max | speed of weir / speed of this |",
         "|---|---|---|---|---|---|",

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Every libFuzzer target of tests/fuzz for so many seconds each: fuzz.sh SECONDS [SEED]. Seed 1 unless stated: the
-# same inputs in the same order from a corpus begun anew, and no more of them than 1000 a second, so that CI
-# does not fail by a fuzzer's luck. For that, what a run compares (addresses, times) is kept out of its inputs
-# (-use_cmp=0) and the corpus's folder is read once. Long runs by hand take seed 0: a random one, all that
-# libFuzzer can do, and a corpus that is kept.
-# Needs clang; without it says so and ends well. Seed files: the chains of examples/ for the target of chains; for
-# a reader's target the recordings of its format in ../shared/recordings, and $WEIR_SEEDS/NAME, where there is
-# such a folder: files that the tests made, FOLDER from the root
+# Every libFuzzer target of tests/fuzz for that many seconds each: fuzz.sh SECONDS [SEED]. Seed 1 unless stated: the
+# same inputs in the same order from a new corpus, and at most 1000 per second, so that CI does
+# not fail at random. For that, what a run compares (addresses, times) is kept out of its inputs
+# (-use_cmp=0) and the corpus's folder is read once. For long runs by hand use seed 0: a random one, all of
+# libFuzzer's methods, and a corpus that is kept.
+# Needs clang; without it the script says so and succeeds. Seed files: the chains of examples/ for the target of chains; for
+# a reader's target the recordings of its format in ../shared/recordings, and $WEIR_SEEDS/NAME, if
+# there is such a folder: files written by the tests, FOLDER relative to the root
 # (WEIR_SEEDS=FOLDER/nsx build/tests/test_recording_nsx, and so on).
 set -eu
 
@@ -24,9 +24,9 @@ if ! command -v clang >/dev/null 2>&1; then
 fi
 CC=clang CFLAGS=-O1 scripts/build.sh build-fuzz -DCMAKE_BUILD_TYPE=Debug -DWEIR_FUZZ=ON -DWEIR_TESTS=OFF \
     -DWEIR_BENCH=OFF -DWEIR_CLI=OFF -DWEIR_SANITIZE=address,undefined -DCMAKE_COMPILE_WARNING_AS_ERROR=OFF -- fuzz
-# What was freed is kept from reuse for some MiB only: the default of 256 costs two thirds of the speed.
+# Freed memory is quarantined for some MiB only: the default of 256 costs two thirds of the speed.
 export ASAN_OPTIONS="${ASAN_OPTIONS:-quarantine_size_mb=8:malloc_context_size=8}"
-# Whole files of up to 60 KiB behind four bytes of options (tests/fuzz/reading.h).
+# Whole files of up to 60 KiB after four bytes of options (tests/fuzz/reading.h).
 plant() {
     folder=$1
     shift

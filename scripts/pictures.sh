@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # pictures.sh WEIR FOLDER [UNIT...]: what each unit's example does to the first channel of a synthetic neural
-# recording, as FOLDER/UNIT.svg. The recording is 30 ms long, or longer where the output would have fewer than 8
+# recording, as FOLDER/UNIT.svg. The recording is 30 ms long, or longer if the output would have fewer than 8
 # frames.
 set -eu
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Runs every ```sh block of the pages given, each block in a shell of its own from the project's root, and
-# fails with the first that fails: readme.sh PAGE... `make test` is left to who calls this.
+# Runs every ```sh block of the given pages, each in a shell of its own in the project's root, and fails with the
+# first that fails: readme.sh PAGE... `make test` is left to the caller.
 set -eu
 
 for page in "$@"; do

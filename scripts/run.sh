@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# `make run`: two chains; `weir run` prints the plan before and what was measured after. Or, with RECORDING and
-# CHAIN in the environment, the user's own; ARGS holds further words for `weir run`.
+# `make run`: two chains; `weir run` prints the plan before and measured figures after. Or, with RECORDING and
+# CHAIN in the environment, the user's own; ARGS has further words for `weir run`.
 set -eu
 
 weir="${BUILD:-build}/weir"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Installs what is missing for a job, and nothing else: setup.sh build|test|graphs|format|ci. Silent and quick when
-# nothing is missing. Root installs by apt-get, others through sudo; where neither is possible it prints
+# nothing is missing. Root installs by apt-get, others through sudo; if neither is possible it prints
 # what to install and ends with 1.
 set -eu
 
@@ -63,7 +63,7 @@ command -v apt-get >/dev/null 2>&1 || by_hand "there is no apt-get here to insta
 as_root=""
 if [ "$(id -u)" -ne 0 ]; then
     command -v sudo >/dev/null 2>&1 || by_hand "you are not root and there is no sudo"
-    # Without a terminal sudo could only wait for a password that nobody types.
+    # Without a terminal sudo would wait for a password indefinitely.
     if [ -t 0 ]; then as_root="sudo"; else as_root="sudo -n"; fi
     $as_root true 2>/dev/null || by_hand "sudo does not let you install them"
 fi

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # doc/design.md's table of promises: every promise has a row, and each test that a row names exists and cites
-# the promise's tag. Every file of tests/ is one that a test runs.
+# the promise's tag. Every file of tests/ is run by a test.
 set -eu
 cd "$SOURCE"
 fail=0

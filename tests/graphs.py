@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 #
-# graphs.py: random graphs as chain files, run by the command, against NumPy over whole arrays. What each unit computes is
-# written down here once more, from its page in doc/units, without frames, state or tiles. GRAPHS=N makes N graphs,
+# graphs.py: random graphs as chain files, run by the command, compared with NumPy on whole arrays. Each unit is
+# implemented here again, from its page in doc/units, without frames, state or tiles. GRAPHS=N makes N graphs,
 # SEED=N repeats a run; a graph that differs stays in the folder. Called by graphs.sh.
 #
 # Tolerances, of the largest value of an output: f64 1e-9 (order of sums, SciPy's other sections), f32 2e-5 (each unit
-# rounds once to 6e-8; graphs have up to some 20 of them).
+# rounds once to 6e-8; graphs have up to about 20 of them).
 import glob
 import os
 import random

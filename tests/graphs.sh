@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# 1,000 random graphs as chain files, run by the command, against NumPy over whole arrays (S2): see graphs.py.
+# 1,000 random graphs as chain files, run by the command, compared with NumPy on whole arrays (S2): see graphs.py.
 set -eu
-for python in python3 /usr/bin/python3 none; do # the second where another comes first and has no NumPy
+for python in python3 /usr/bin/python3 none; do # the second in case the first one has no NumPy
     "$python" -c 'import numpy, scipy' 2>/dev/null && break
 done
 if [ "$python" = none ]; then
@@ -12,6 +12,6 @@ fi
 folder=graphs.$$
 mkdir "$folder"
 cd "$folder"
-"$python" "$SOURCE/tests/graphs.py" "$WEIR" # where a graph differs, the folder stays
+"$python" "$SOURCE/tests/graphs.py" "$WEIR" # if a graph differs, the folder stays
 cd ..
 rm -r "$folder"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What is installed can be used from elsewhere: by pkg-config, by CMake's find_package, each library shared and
-# static; weir-core needs libc, libm and threads only; and nothing but the public headers is there.
+# The installed files can be used by other programs: by pkg-config, by CMake's find_package, each library shared and
+# static; weir-core needs libc, libm and threads only; and only the public headers are installed.
 set -eu
 build=$(dirname "$WEIR")
 if grep -q '^WEIR_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then
@@ -16,7 +16,7 @@ ls "$work/weir/include/weir" >"$work/installed"
 cmp "$work/source" "$work/installed"
 [ -s "$work/weir/share/man/man1/weir.1" ]
 "$work/weir/bin/weir" --version >/dev/null
-# The program that reads HDF5 is found where it was installed to.
+# The program that reads HDF5 is found where it was installed.
 if "$work/weir/bin/weir" --version | grep -q "^  hdf5  *read"; then
     echo "[]" >"$work/copy.yaml"
     (cd / && "$work/weir/bin/weir" run "$work/copy.yaml" synthetic:channels=2,rate=100,seconds=1,seed=1 \
@@ -30,7 +30,7 @@ export PKG_CONFIG_PATH
 cc "$SOURCE/examples/embed.c" -o "$work/embed" $(pkg-config --cflags --libs weir)
 lib=$(pkg-config --variable=libdir weir)
 LD_LIBRARY_PATH=$lib "$work/embed" | grep -q 'deviation of channel 0'
-# Statically, where only the static library is there (else the linker takes the shared one).
+# Statically, with only the static library present (else the linker uses the shared one).
 mkdir "$work/only"
 cp -r "$lib"/*.a "$lib/pkgconfig" "$work/only"
 sed -i "s,^libdir=.*,libdir=$work/only," "$work"/only/pkgconfig/*.pc
@@ -41,7 +41,7 @@ sed -i "s,^libdir=.*,libdir=$work/only," "$work"/only/pkgconfig/*.pc
 )
 "$work/embed_a" | grep -q 'deviation of channel 0'
 
-# weir-core, shared and wholly static.
+# weir-core, shared and fully static.
 # shellcheck disable=SC2046
 cc "$SOURCE/examples/embed.c" -o "$work/core" $(pkg-config --cflags --libs weir-core)
 LD_LIBRARY_PATH=$lib "$work/core" | grep -q 'deviation of channel 0'

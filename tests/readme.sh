@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What README shows is what is there: its C is examples/embed.c, its chain is examples/spike_band_power.yaml,
+# What README shows exists: its C is examples/embed.c, its chain is examples/spike_band_power.yaml,
 # and every file that it links to exists.
 set -eu
 cd "$SOURCE"

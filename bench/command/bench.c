@@ -7,9 +7,12 @@
 static const cli_group bench = {
     "bench",
     "[OPTION...]",
-    {{"speed", bench_speed_command, "weir beside other libraries: times as fast as real time"},
-     {"units", bench_units_command, "each processing unit beside the machine's limit and its peers"},
-     {"memory", bench_memory_command, "what is held, by policy, limit and lengths of messages"}}};
+    {{"speed", bench_speed_command,
+      "speed of weir and of other libraries, as multiples of real time"},
+     {"units", bench_units_command,
+      "speed of each processing unit, of its peers, and the machine's limit"},
+     {"memory", bench_memory_command,
+      "allocated memory, by cache policy, limit and message lengths"}}};
 
 int bench_command(int argc, char **argv)
 {

@@ -51,16 +51,16 @@ static void print_limits(const json_t *kernels)
     const json_t *limits = json_object_get(kernels, "limits");
     double lanes = number(kernels, "vector_bytes") / sizeof(double);
     double fma = of(limits, "multiply_add_ns", "median"), mix = of(limits, "section_ns", "median");
-    printf(
-        "\n%sKernels, and the limits of this machine%s (%s, one core, measured in turns; tiles of "
-        "%.0f frames x %.0f channels, in L2)\n",
-        cli_bold(stdout), cli_plain(stdout), json_string_value(json_object_get(kernels, "level")),
-        number(kernels, "frames"), number(kernels, "channels"));
-    printf("multiply-adds  %.1f a ns in f64, as many times two in f32 (a vector each %.4f ns)\n",
+    printf("\n%sKernels, compared with the limits of this machine%s (%s, one core, measured "
+           "alternately; tiles of "
+           "%.0f frames x %.0f channels, in L2)\n",
+           cli_bold(stdout), cli_plain(stdout),
+           json_string_value(json_object_get(kernels, "level")), number(kernels, "frames"),
+           number(kernels, "channels"));
+    printf("multiply-adds  %.1f per ns in f64, twice as many in f32 (%.4f ns per vector)\n",
            lanes / fma, fma);
-    printf("a section      %.4f ns a vector: its addition and two multiply-adds, in registers; a "
-           "mix that this\n               processor does in %.2f times what three multiply-adds "
-           "take\n",
+    printf("a section      %.4f ns per vector: an addition and two multiply-adds, in registers: "
+           "%.2f\n               times the time of three multiply-adds\n",
            mix, mix / (3 * fma));
     printf("L2             %.0f GB/s copied (read and written), %.0f read\n",
            of(limits, "l2_copy_gb_s", "median"), of(limits, "l2_read_gb_s", "median"));
@@ -89,8 +89,8 @@ void bench_kernels_print(const json_t *kernels)
     const json_t *k;
     print_limits(kernels);
     cli_table *table =
-        cli_table_create("kernel|stream|>ns a sample|>10 %|>90 %|>limit, ns|by|>reached|"
-                         "|>quiet|>of its mix|needs at least, a sample");
+        cli_table_create("kernel|stream|>ns per sample|>10 %|>90 %|>limit, ns|by|>reached|"
+                         "|>at best|>of its mix|least operations per sample");
     json_array_foreach(json_object_get(kernels, "kernels"), i, k)
     {
         double fma = of(k, "fma_floor_ns", "median"), bytes = of(k, "memory_floor_ns", "median");
@@ -116,11 +116,8 @@ void bench_kernels_print(const json_t *kernels)
     }
     cli_table_print(table, stdout);
     cli_table_destroy(table);
-    puts(
-        "limit: what is needed at least, each operation as a multiply-add, at the machine's rate, "
-        "or "
-        "the bytes\nat L2's; the larger. reached: medians of turns; quiet: of each the tenth part "
-        "that "
-        "is fastest.\nof its mix: beside additions and multiply-adds as the filter has them, which "
-        "some processors do at once.");
+    puts("limit: the least time, by arithmetic (each operation a multiply-add) or by bytes at L2's "
+         "bandwidth,\nwhichever is longer. reached: medians; at best: the fastest tenth of each. "
+         "of its mix: compared with\nthe filter's own mix of additions and multiply-adds, which "
+         "some processors execute at the same time.");
 }

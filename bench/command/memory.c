@@ -153,7 +153,7 @@ static int run_row(bench *b, size_t number)
     int status = 0;
     json_t *json = json_loads(text, 0, NULL);
     if (child < 0 || !WIFEXITED(state) || WEXITSTATUS(state) != 0)
-        status = cli_stop ? 130 : cli_fail(1, "%s: did not run to its end", name);
+        status = cli_stop ? 130 : cli_fail(1, "%s: did not finish", name);
     else if (!json_is_object(json))
         status = cli_fail(1, "%s: printed no figures: %.80s", name, text);
     if (status == 0)
@@ -188,7 +188,7 @@ static int run(bench *b)
         status = run_row(b, i);
         if (status == 1 &&
             b->rows[i].work == BENCH_MLX) { /* a peer's failure does not end the bench */
-            b->mlx_missing = cli_text("it did not run to its end");
+            b->mlx_missing = cli_text("it did not finish");
             status = 0;
         }
         if (cli_stop)
@@ -204,12 +204,12 @@ static int run(bench *b)
 static void print(const bench *b)
 {
     if (b->quick)
-        printf(
-            "quick: %d of %d channels, each page written once (x: of taking and touching), stalls "
-            "and clearings oftener\n",
-            BENCH_CHANNELS / 8, BENCH_CHANNELS);
-    printf("%d channels at 30 kHz, f32; %d intermediates a message, all live at its end%s. MiB.\n"
-           "Published, of 256 channels: MiB in the library's cache, of the process's footprint; x "
+        printf("quick: %d of %d channels, each page written once (x: for allocating and touching), "
+               "stalls and clearings more often\n",
+               BENCH_CHANNELS / 8, BENCH_CHANNELS);
+    printf("%d channels at 30 kHz, f32; %d intermediates per message, all in use at its end%s. "
+           "MiB.\n"
+           "Published, for 256 channels: MiB in the library's cache, of the process's footprint; x "
            "real time.\n",
            b->quick ? BENCH_CHANNELS / 8 : BENCH_CHANNELS, BENCH_BUFFERS,
            b->quick ? "" : ", each computed from the one before");
@@ -285,11 +285,14 @@ static int draw(const bench *b)
 /* ---- the command --------------------------------------------------------------------------------------------- */
 
 static const struct argp_option options[] = {
-    {"quick", OPT_QUICK, NULL, 0, "in under a minute: fewer messages, pages only touched", 0},
-    {"only", OPT_ONLY, "TEXT", 0, "rows whose title holds TEXT: mlx:metal, '128 MiB', tiled", 0},
-    {"output", 'o', "FILE.svg", 0, "draw memory over time", 0},
-    {"force", CLI_OPT_FORCE, NULL, 0, "replace an existing file", 0},
-    {"peers", OPT_PEERS, "DIR", 0, "where the peers' programs are; default: bench beside weir", 0},
+    {"quick", OPT_QUICK, NULL, 0, "less than a minute: fewer messages, and pages are only touched",
+     0},
+    {"only", OPT_ONLY, "TEXT", 0, "only rows with TEXT in their title: mlx:metal, '128 MiB', tiled",
+     0},
+    {"output", 'o', "FILE.svg", 0, "SVG file for a plot of memory over time", 0},
+    {"force", CLI_OPT_FORCE, NULL, 0, "overwrite an existing file", 0},
+    {"peers", OPT_PEERS, "DIR", 0, "folder of the peers' programs; default: bench, next to weir",
+     0},
     {"json", CLI_OPT_JSON, NULL, 0, "print JSON", 0},
     {"row", OPT_ROW, "N", OPTION_HIDDEN, "run one row here", 0},
     {0},
@@ -329,14 +332,11 @@ static const struct argp argp = {
     options,
     parse,
     NULL,
-    "What is held however messages are cut, by policy, limit and clearing: some twenty "
-    "intermediates "
-    "of each message's shape, the way of array libraries; weir's chain; real MLX where `make "
-    "bench` "
-    "could install it. Each row in a process of its own; the cache, its heap and the system each "
-    "say "
-    "what they count.\v"
-    "Holds up to 5 GiB where nothing bounds it, which is the point; --quick an eighth of that.",
+    "Measures allocated memory for different message lengths, by cache policy, limit and interval "
+    "of clearing: for the intermediates of whole messages, as in array libraries; for weir's "
+    "chain; and for real MLX if `make bench` could install it. Each row runs in a process of its "
+    "own, with the counts of the cache, of its heap and of the system.\v"
+    "Rows without a limit use up to 5 GiB, by design; with --quick an eighth of that.",
     NULL,
     NULL,
     NULL};

@@ -99,7 +99,7 @@ int bench_program_run(const char *path,
     int status = 0;
     json_t *json = NULL;
     if (child < 0 || !WIFEXITED(state) || WEXITSTATUS(state) != 0)
-        status = cli_stop ? 130 : cli_fail(1, "%s did not run to its end", path);
+        status = cli_stop ? 130 : cli_fail(1, "%s did not finish", path);
     else if ((json = json_loadb(text, filled, 0, NULL)) == NULL)
         status = cli_fail(1, "%s printed no JSON: %.80s", path, text);
     free(text);

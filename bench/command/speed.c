@@ -68,7 +68,7 @@ static void list_chain(bench *b)
     bench_job job = whole;
     add(b, "chain", "weir", &job);
     job.one_by_one = true;
-    add(b, "chain", "weir, neighbours not fused", &job);
+    add(b, "chain", "weir, units not fused", &job);
     add_peers(b, "chain", true, &whole);
     job = whole;
     job.first = job.last = 1;
@@ -313,13 +313,14 @@ bool bench_same_plans(const bench *b)
 /* ---- the command ------------------------------------------------------------------------------- */
 
 static const struct argp_option options[] = {
-    {"rounds", OPT_ROUNDS, "N", 0, "turns that everything gets; default 5", 0},
+    {"rounds", OPT_ROUNDS, "N", 0, "number of rounds; default 5", 0},
     {"seconds", OPT_SECONDS, "S", 0, "length of one measurement; default 1", 0},
     {"threads", CLI_OPT_THREADS, "N", 0,
-     "most threads to try; default: as many as processors, 8 at most", 0},
-    {"peers", OPT_PEERS, "DIR", 0, "where the peers' programs are; default: bench beside weir", 0},
+     "maximum number of threads; default: number of processors, at most 8", 0},
+    {"peers", OPT_PEERS, "DIR", 0, "folder of the peers' programs; default: bench, next to weir",
+     0},
     {"kernels", OPT_KERNELS, "WORD", OPTION_ARG_OPTIONAL,
-     "kernels beside the machine's limits alone; those with WORD in their name", 0},
+     "compare only kernels with the machine's limits; with WORD, those with WORD in their name", 0},
     {"json", CLI_OPT_JSON, NULL, 0, "print JSON", 0},
     {0},
 };
@@ -360,7 +361,7 @@ static int kernels_alone(bench *b)
 {
     int status = run_kernels(b);
     if (status == 0 && b->kernels == NULL)
-        status = cli_fail(1, "%s/kernels is not there (make bench builds it)", b->folder);
+        status = cli_fail(1, "%s/kernels not found; make bench builds it", b->folder);
     if (status != 0)
         return status;
     if (b->json)
@@ -383,7 +384,7 @@ static int everything(bench *b)
     else if (status == 0)
         bench_speed_print(b);
     if (status == 0 && !bench_same_plans(b))
-        status = cli_fail(1, "the plan depends on the lengths of messages");
+        status = cli_fail(1, "the plan depends on the message lengths");
     return status;
 }
 
@@ -393,12 +394,11 @@ int bench_speed_command(int argc, char **argv)
         options,
         parse,
         NULL,
-        "Measures weir beside other libraries, in turns, from memory: the chain of spike-band "
-        "power and "
-        "its filter alone; where the chain's time goes; the time of a push; threads; what a sample "
-        "costs, whatever the shape of messages; kernels beside the limits of the machine; what the "
-        "chain holds however the stream is cut.\v"
-        "Peers are programs that `make bench` sets up; those that are not there are named.",
+        "Compares the speed of weir with other libraries, alternately and with input in memory: "
+        "the chain of spike-band power, and its filter alone. Also measures the time of each unit "
+        "of the chain, of a push and of a sample for messages of any length, threads, kernels "
+        "compared with the limits of the machine, and memory for different message lengths.\v"
+        "Peers are programs that `make bench` installs; missing ones are listed.",
         NULL,
         NULL,
         NULL};

@@ -69,7 +69,7 @@ static void ratio_cells(cli_table *table, const bench *b, const entry *e, figure
 static void print_speed(const bench *b, const char *work, const char *title)
 {
     cli_table *table =
-        cli_table_create("|stream|>x real time|>min|>max|>weir is, times as fast|version");
+        cli_table_create("|stream|>x real time|>min|>max|>speed of weir / of this|version");
     for (size_t i = 0; i < b->count; i++) {
         const entry *e = &b->entries[i];
         if (strcmp(e->work, work) != 0)
@@ -101,7 +101,7 @@ static void print_slower(const bench *b)
         }
     }
     if (peers > 0 && slower == 0)
-        printf("No line is slower than one of the %zu others for the same work and precision.\n",
+        printf("weir is not slower than any of the %zu others with the same work and precision.\n",
                peers);
 }
 
@@ -111,9 +111,8 @@ static void print_filter_share(const bench *b)
     for (size_t i = 0; i < b->count; i++) {
         double limit_ns = 0, share = bench_filter_share(b, &b->entries[i], &limit_ns);
         if (share > 0)
-            printf("%s: %.3f ns a sample in its quietest run, push and all; its arithmetic alone "
-                   "would take "
-                   "%.3f: %.0f %%.\n",
+            printf("%s: %.3f ns per sample in its fastest run, pushes included; its arithmetic "
+                   "alone would take %.3f: %.0f %%.\n",
                    b->entries[i].title, bench_spread(b, &b->entries[i], NS_PER_SAMPLE).min,
                    limit_ns, 100 * share);
     }
@@ -121,7 +120,7 @@ static void print_filter_share(const bench *b)
 
 static void print_units(const bench *b)
 {
-    cli_table *table = cli_table_create("unit|>ns a sample|>of the chain");
+    cli_table *table = cli_table_create("unit|>ns per sample|>of the chain");
     double sum = 0;
     for (size_t i = 0; i < b->count; i++)
         if (strcmp(b->entries[i].work, "units") == 0)
@@ -133,17 +132,18 @@ static void print_units(const bench *b)
         cli_table_cell(table, "%.4f", bench_unit_ns(b, i));
         cli_table_cell(table, "%.0f %%", 100 * bench_unit_ns(b, i) / sum);
     }
-    heading("Where the chain's time goes",
-            " (the chain up to each unit, less the one before, fastest "
-            "runs; a sample is a frame of a channel)");
+    heading(
+        "Time of each unit of the chain",
+        " (the chain up to each unit, minus the one before, fastest runs; a sample is one frame of "
+        "one channel)");
     finish(table);
 }
 
 static void print_latency(const bench *b)
 {
     cli_table *table =
-        cli_table_create("|>median, us|>min|>max|>99 %, us|>min|>max|>weir is, times as "
-                         "fast, by the 99 %|version");
+        cli_table_create("|>median, us|>min|>max|>99 %, us|>min|>max|>99 % of this / of "
+                         "weir|version");
     for (size_t i = 0; i < b->count; i++) {
         const entry *e = &b->entries[i];
         if (strcmp(e->work, "latency") != 0)
@@ -166,7 +166,7 @@ static void print_latency(const bench *b)
 static void print_threads(const bench *b)
 {
     const entry *one = NULL;
-    cli_table *table = cli_table_create("|>x real time|>min|>max|>over one|>min|>max");
+    cli_table *table = cli_table_create("|>x real time|>min|>max|>speedup|>min|>max");
     for (size_t i = 0; i < b->count; i++) {
         const entry *e = &b->entries[i];
         if (strcmp(e->work, "threads") != 0)
@@ -181,9 +181,10 @@ static void print_threads(const bench *b)
         cli_table_cell(table, "%.2f", over.min);
         cli_table_cell(table, "%.2f", over.max);
     }
-    heading("Threads",
-            " (the chain, 1024 channels, messages and tiles of 300 frames; over one: median "
-            "pushes)");
+    heading(
+        "Threads",
+        " (the chain, 1024 channels, messages and tiles of 300 frames; speedup: compared with one "
+        "thread, by median pushes)");
     finish(table);
 }
 
@@ -211,16 +212,17 @@ static void print_shapes(const bench *b)
         frames = e->job.frames;
         cli_table_cell(table, "%.3f", bench_spread(b, e, NS_PER_SAMPLE).min);
     }
-    heading("What a sample costs", ", ns, by message and width (the chain, processor's time, the "
-                                   "fastest tenth of pushes, fastest runs)");
+    heading("Time per sample",
+            ", ns, by message length and channels (the chain, processor time, fastest "
+            "tenth of pushes, fastest runs)");
     finish(table);
-    printf("From 300 frames x 64 channels up: %.3f to %.3f ns, within %.0f %%.\n", steady.min,
+    printf("For at least 300 frames x 64 channels: %.3f to %.3f ns, within %.0f %%.\n", steady.min,
            steady.max, 100 * (steady.max / steady.min - 1));
 }
 
 static void print_pushes(const bench *b)
 {
-    cli_table *table = cli_table_create("|>frames|>channels|>ns a push|>min|>max|>ns a sample");
+    cli_table *table = cli_table_create("|>frames|>channels|>ns per push|>min|>max|>ns per sample");
     for (size_t i = 0; i < b->count; i++) {
         const entry *e = &b->entries[i];
         if (strcmp(e->work, "pushes") != 0)
@@ -234,14 +236,14 @@ static void print_pushes(const bench *b)
         cli_table_cell(table, "%.0f", ns.max);
         cli_table_cell(table, "%.3f", bench_spread(b, e, NS_PER_SAMPLE).median);
     }
-    heading("Small pushes", " (medians; of 1 x 1 it is the fixed cost)");
+    heading("Small pushes", " (medians; 1 x 1 shows the fixed cost)");
     finish(table);
 }
 
 static void print_memory(const bench *b)
 {
     char text[CLI_FIGURE];
-    cli_table *table = cli_table_create("messages of|>number|>plan|>held peak|>live peak");
+    cli_table *table = cli_table_create("messages of|>number|>plan|>peak allocated|>peak in use");
     for (size_t i = 0; i < CUTS; i++) {
         cli_table_cell(table, "%s", bench_cuts[i].title);
         cli_table_cell(table, "%llu", (unsigned long long)b->memory[i].messages);
@@ -250,7 +252,7 @@ static void print_memory(const bench *b)
         cli_table_cell(table, "%s", cli_bytes(b->memory[i].live_peak_bytes, text, sizeof(text)));
     }
     heading("Memory of that chain",
-            bench_same_plans(b) ? " (one plan, whatever the lengths)" : " (THE PLANS DIFFER)");
+            bench_same_plans(b) ? " (the same plan for all lengths)" : " (THE PLANS DIFFER)");
     finish(table);
 }
 
@@ -277,7 +279,8 @@ void bench_speed_print(const bench *b)
     for (size_t i = 0; i < b->skipped_count; i++)
         printf("%sleft out: %s: %s\n", i == 0 ? "\n" : "", b->skipped[i]->title, b->reasons[i]);
     if (b->kernels == NULL)
-        printf("left out: kernels beside the machine's limits: %s/kernels is not there (make bench "
+        printf("left out: kernels compared with the machine's limits: %s/kernels not found (make "
+               "bench "
                "builds it)\n",
                b->folder);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * unit_bench.h: what the files of `weir bench units` share: each processing unit with the settings that it is measured with,
- * and what came out.
+ * unit_bench.h: shared by the files of `weir bench units`: each processing unit with the settings
+ * for its measurement, and the results.
  */
 #ifndef WEIR_CLI_BENCH_UNIT_BENCH_H
 #define WEIR_CLI_BENCH_UNIT_BENCH_H
@@ -12,10 +12,10 @@
 
 enum { UNIT_PEERS = 2 };
 
-/* One pass over BENCH_RING messages, of a measurement the median. */
+/* One pass over BENCH_RING messages; for a measurement, the median. */
 typedef struct unit_pass {
     double ns, byte_ns;     /* of the unit; to read or write a byte, when the messages are copied */
-    uint64_t values, bytes; /* values: of the unit's (first) input; bytes: in and out */
+    uint64_t values, bytes; /* values: of the unit's (first) input; bytes: input and output */
 } unit_pass;
 
 typedef struct unit_peer {
@@ -23,7 +23,7 @@ typedef struct unit_peer {
     const char *program;    /* in the peers' folder */
     char *work;             /* its class, or its call */
     char *version, *reason; /* reason: why it was not measured; NULL = it was */
-    double ns; /* per value of the unit's input; of the fastest round, as all figures */
+    double ns; /* per value of the unit's input; from the fastest round, like all figures */
 } unit_peer;
 
 typedef struct unit_row {
@@ -43,7 +43,7 @@ typedef struct unit_bench {
     const char *only, *peers;
     bool json;
     char folder[PATH_MAX];
-    double multiply_add_ns; /* f64; 0 = bench/kernels is not there */
+    double multiply_add_ns; /* f64; 0 = bench/kernels was not found */
     char *classes;          /* JSON: names of units -> classes of ezmsg-sigproc */
     bench_input input;
     unit_row *rows;

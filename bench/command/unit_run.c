@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * unit_run.c: one processing unit of weir on one thread, from memory. Where entries make its input they run with it, as
- * they do in a chain, and their own time is subtracted.
+ * unit_run.c: one processing unit of weir on one thread, with input in memory. Entries that produce
+ * its input run with it, as in a chain, and their own time is subtracted.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@ typedef struct pass {
     weir_chain *chain;
     weir_spec spec;
     const float *ring;
-    float *copy; /* of a message; where there is no chain */
-    /* What came out of the last pass. */
+    float *copy; /* of a message; if there is no chain */
+    /* Output of the last pass. */
     uint64_t bytes, values; /* values: of the first output */
 } pass;
 
@@ -109,7 +109,7 @@ static weir_err median_pass(pass *at, double seconds, double *ret_ns)
     return err;
 }
 
-/* *ret_pass: what came out; its chain is gone. */
+/* ret_pass: its figures; its chain is destroyed. */
 static weir_err measure(const float *ring,
                         const char *before,
                         const char *entries,
@@ -141,8 +141,8 @@ weir_err unit_measure(bench_input *input, const unit_row *row, double seconds, u
     free(copies.copy);
     if (err == WEIR_OK)
         *ret_pass = (unit_pass){
-            .ns = fmax(ns - before_ns,
-                       1), /* a busy machine, a short measurement: less than nothing */
+            .ns =
+                fmax(ns - before_ns, 1), /* on a busy machine a short measurement can be negative */
             .byte_ns = copy_ns / (2 * sizeof(float) * RING_VALUES),
             .values = before.values,
             .bytes = before.bytes + own.bytes,

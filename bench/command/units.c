@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * units.c: `weir bench units`: each processing unit alone, beside what it needs at least on this machine and beside its
- * peers, in turns. Which units there are, their example settings and their class of ezmsg-sigproc come from the units'
- * descriptors; what differs from that for a measurement is in one table here. Prints nothing: units_table.c does.
+ * units.c: `weir bench units`: compares each processing unit alone with the least time that it
+ * needs on this machine and with its peers, alternately. The list of units, their example settings
+ * and their class of ezmsg-sigproc come from the units' descriptors; exceptions for the measurement
+ * are in one table here. units_table.c prints.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,12 +15,13 @@
 
 enum { OPT_ROUNDS = 0x400, OPT_SECONDS, OPT_PEERS, OPT_ONLY };
 
-/* What the descriptor does not say. Each field may be left out. */
+/* Exceptions from the descriptor. Each field may be left out. */
 static const struct exception {
     const char *unit;
-    /* Entries of a chain, a line each, instead of the page's example: it changes nothing, or is no work for a peer. */
+    /* Entries of a chain, one per line, used if the page's example changes nothing or is no work
+     * for a peer. */
     const char *before, *entries;
-    double multiply_adds; /* f64, per value of the input: where they take longer than its bytes */
+    double multiply_adds; /* f64, per value of the input: if they take longer than its bytes */
     const char *scipy;    /* a peer: see bench/peers/scipy_unit.py */
     const char *note;     /* why a peer may be faster */
 } exceptions[] = {
@@ -88,7 +90,7 @@ static void add_row(unit_bench *b, const weir_unit_info *info, json_t *classes)
         .ns = INFINITY,
         .copy_ns = INFINITY,
     };
-    if (info->ezmsg != NULL) { /* of several classes the first is the one of the unit's name */
+    if (info->ezmsg != NULL) { /* the first of several classes is that of the unit's name */
         size_t length = strcspn(info->ezmsg, " ");
         json_object_set_new(classes, info->name, json_stringn(info->ezmsg, length));
         add_peer(row, "ezmsg", "ezmsg_unit", info->ezmsg, length);
@@ -126,7 +128,8 @@ static void take(double *least, double ns, uint64_t values)
     *least = fmin(*least, ns / (double)values);
 }
 
-/* One measurement of a peer, which may turn out to be unable to do it: then it is left out from there on. */
+/* One measurement of a peer, which may turn out to be unable to do it: then it is left out from
+ * then on. */
 static int run_peer(unit_bench *b, const unit_row *row, unit_peer *peer, const unit_pass *own)
 {
     char path[PATH_MAX + 64], channels[24], frames[24], rate[24], seconds[32];
@@ -188,7 +191,7 @@ static int run_row(unit_bench *b, unit_row *row)
     return cli_stop ? weir_err_exit_status(WEIR_E_INTERRUPTED) : status;
 }
 
-/* A multiply-add of one lane, by the program that measures kernels. */
+/* The time of a multiply-add of one lane, from the program that measures kernels. */
 static int run_limits(unit_bench *b)
 {
     json_t *kernels = NULL;
@@ -240,10 +243,11 @@ const unit_peer *unit_best_peer(const unit_row *row)
 /* ---- the command --------------------------------------------------------------------------------------- */
 
 static const struct argp_option options[] = {
-    {"rounds", OPT_ROUNDS, "N", 0, "turns that everything gets; default 3", 0},
+    {"rounds", OPT_ROUNDS, "N", 0, "number of rounds; default 3", 0},
     {"seconds", OPT_SECONDS, "S", 0, "length of one measurement; default 0.2", 0},
     {"only", OPT_ONLY, "WORD", 0, "units with WORD in their name", 0},
-    {"peers", OPT_PEERS, "DIR", 0, "where the peers' programs are; default: bench beside weir", 0},
+    {"peers", OPT_PEERS, "DIR", 0, "folder of the peers' programs; default: bench, next to weir",
+     0},
     {"json", CLI_OPT_JSON, NULL, 0, "print JSON", 0},
     {0},
 };
@@ -316,9 +320,9 @@ int bench_units_command(int argc, char **argv)
         parse,
         NULL,
         "Measures each processing unit alone, on one thread, with the settings of its example in "
-        "weir units: 256 channels, messages of 300 frames, f32. Beside it: what its bytes or its "
-        "arithmetic need at least on this machine, and its peers, in turns.\v"
-        "Peers are programs that `make bench` sets up; those that are not there are named.",
+        "weir units: 256 channels, messages of 300 frames, f32. Compares it, alternately, with the "
+        "least time that its bytes or its arithmetic need on this machine, and with its peers.\v"
+        "Peers are programs that `make bench` installs; missing ones are listed.",
         NULL,
         NULL,
         NULL};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * units_table.c: what `weir bench units` found, as a table for a person and as JSON.
+ * units_table.c: the results of `weir bench units` as a table and as JSON.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -36,8 +36,8 @@ static bool same(const unit_peer *a, const unit_peer *b)
     return b->reason != NULL && strcmp(a->name, b->name) == 0 && strcmp(a->reason, b->reason) == 0;
 }
 
-/* Names of the units from row `first` on whose peer was left out for the same reason; the caller's. NULL: an earlier
- * row is among them. */
+/* Names of the units from row `first` on whose peer was left out for the same reason; the caller
+ * frees them. NULL: an earlier row is among them. */
 static char *units_without(const unit_bench *b, size_t first, const unit_peer *peer)
 {
     char *names = cli_text("%s", b->rows[first].info->name);

@@ -51,14 +51,14 @@ typedef struct weir_axis {
     const double *values;      /* labelled by numbers, or NULL */
 } weir_axis;
 
-/* Description of a stream, the same for all of its messages. Pointers are borrowed from whoever made it. */
+/* Description of a stream, the same for all of its messages. Pointers are borrowed from its creator. */
 typedef struct weir_spec {
     weir_dtype dtype;
     uint32_t dim_count;            /* 1..WEIR_MAX_DIMS */
     weir_axis dims[WEIR_MAX_DIMS]; /* dims[0] is the stream's */
     double rate_hz;                /* frames a second, > 0 */
-    const char *const *units;      /* physical unit, one per channel (axis "ch"); NULL = not known */
-    const char *name;              /* of the stream; "" = none */
+    const char *const *units; /* physical unit, one per channel (axis "ch"); NULL = not known */
+    const char *name;         /* of the stream; "" = none */
 } weir_spec;
 
 /* A spec [frames x channels] at a rate; labels and units may be NULL. Borrows both. */
@@ -78,7 +78,7 @@ WEIR_API int weir_spec_dim(const weir_spec *spec, const char *name);
 /* Checks ranges and the products against overflow. WEIR_E_USAGE states field and range. */
 WEIR_API WEIR_NODISCARD weir_err weir_spec_check(const weir_spec *spec);
 
-/* As first_index: directly after the previous message. */
+/* Value of first_index that means: directly after the previous message. */
 #define WEIR_INDEX_NEXT INT64_MIN
 
 /* A message, or a block of output: frames of a stream and their time. Frame i of it is at
@@ -86,7 +86,7 @@ WEIR_API WEIR_NODISCARD weir_err weir_spec_check(const weir_spec *spec);
  * recording's origin (S3). The memory is borrowed for the call that it is passed to (S7). */
 typedef struct weir_message {
     const weir_spec *spec;
-    const void *data; /* [frames x columns], spec->dtype, aligned to a part of the dtype */
+    const void *data; /* [frames x columns], spec->dtype, aligned to it (complex: to a part) */
     size_t frames;    /* may be 0 */
     uint64_t segment; /* counted from 0; a change starts a new segment (S4) */
     int64_t segment_start_ns; /* from the recording's origin */

@@ -17,17 +17,17 @@ extern "C" {
 #define WEIR_VERSION_MAJOR 0
 #define WEIR_VERSION_MINOR 1
 #define WEIR_VERSION_PATCH 0
-#define WEIR_VERSION "0.1.0"
+#define WEIR_VERSION       "0.1.0"
 
 #if defined(__GNUC__)
-#define WEIR_API __attribute__((visibility("default")))
+#define WEIR_API       __attribute__((visibility("default")))
 #define WEIR_NODISCARD __attribute__((warn_unused_result))
 #else
 #define WEIR_API
 #define WEIR_NODISCARD
 #endif
 
-/* Version of the library that the program runs with, in the form of WEIR_VERSION (the version of the header).
+/* Version of the linked library, in the form of WEIR_VERSION, which is the version of the header.
  * Any thread. */
 WEIR_API const char *weir_version(void);
 
@@ -36,8 +36,9 @@ WEIR_API const char *weir_version(void);
 /* Options, function tables, statistics, plans, reports and events start with their size, so that later versions
  * can add fields at the end. One rule for all of them:
  *
- *   - whoever creates one sets its size: weir_..._options_default() does it for options, `= {.stats_size = sizeof
- *     stats}` for what a call fills in. The library sets it in structs that it returns by pointer.
+ *   - the program that creates one sets its size: weir_..._options_default() does it for options,
+ *     `= {.stats_size = sizeof stats}` for structs that a call fills in. The library sets it in structs that it
+ *     returns by pointer.
  *   - 0, or less than the first version had, is WEIR_E_USAGE, and the detail says what to do: an options struct
  *     that is only zeroed is refused.
  *   - a size smaller than this version's comes from an older program: missing fields have their defaults, and
@@ -53,22 +54,22 @@ WEIR_API const char *weir_version(void);
 
 /* Every error: X(name, value, exit status of the command, text). */
 #define WEIR_ERR_LIST(X)                                                                           \
-    X(OK, 0, 0, "done")                                                                            \
-    X(E_INTERNAL, 1, 1, "a fault in weir itself")                                                  \
-    X(E_USAGE, 2, 2, "wrong use")                                                                  \
-    X(E_CHAIN, 3, 3, "bad chain")                                                                  \
-    X(E_RECORDING, 4, 4, "bad recording")                                                          \
-    X(E_PLAN, 5, 5, "does not fit the limit")                                                      \
-    X(E_LIMIT, 6, 6, "refused by a limit")                                                         \
-    X(E_NOMEM, 7, 6, "the heap has no memory left")                                                \
-    X(E_IO, 8, 7, "input or output failed")                                                        \
+    X(OK, 0, 0, "success")                                                                         \
+    X(E_INTERNAL, 1, 1, "internal error")                                                          \
+    X(E_USAGE, 2, 2, "usage error")                                                                \
+    X(E_CHAIN, 3, 3, "invalid chain")                                                              \
+    X(E_RECORDING, 4, 4, "invalid recording")                                                      \
+    X(E_PLAN, 5, 5, "plan exceeds the memory limit")                                               \
+    X(E_LIMIT, 6, 6, "allocation refused by a limit")                                              \
+    X(E_NOMEM, 7, 6, "out of memory")                                                              \
+    X(E_IO, 8, 7, "input or output error")                                                         \
     X(E_INTERRUPTED, 9, 130, "interrupted")
 
 #define WEIR_ERR_ENUM(name, value, exit_status, text) WEIR_##name = (value),
 typedef enum weir_err { WEIR_ERR_LIST(WEIR_ERR_ENUM) } weir_err;
 
-/* NULL where a pointer is required: a call that can fail returns WEIR_E_USAGE and names itself; one that returns a
- * value returns 0, NULL, -1 or NAN; one that returns nothing does nothing. */
+/* If NULL is passed where a pointer is required, a function that can fail returns WEIR_E_USAGE, and the detail
+ * names the function; one that returns a value returns 0, NULL, -1 or NAN; one without a result does nothing. */
 
 /* The fixed text of an error. Never NULL; valid as long as the process. Any thread. */
 WEIR_API const char *weir_err_text(weir_err err);
@@ -124,13 +125,13 @@ typedef enum weir_value_type {
 
 /* A value in a chain file or from a caller. Plain data; calls borrow it and do not keep it. */
 typedef struct weir_value {
-    const char *key;                /* its name in a map; NULL in a list */
+    const char *key; /* its name in a map; NULL in a list */
     weir_value_type type;
     double number;                  /* of a NUMBER; 0 or 1 of a BOOL */
     const char *text;               /* of a TEXT; of others as written, or NULL */
     const struct weir_value *items; /* of a LIST or MAP: count of them */
     size_t count;
-    uint32_t line, column;          /* place in its file, from 1; 0 = no file */
+    uint32_t line, column; /* place in its file, from 1; 0 = no file */
 } weir_value;
 
 /* Values made in C: weir_text("cutoff", "6 kHz"), weir_number("order", 4), weir_bool("numba", false). `key` is
@@ -170,10 +171,10 @@ typedef struct weir_list {
         const double *numbers;
         const int *choices;
     } of;
-    bool listed; /* given as a list (maybe of one entry); false: as a single value */
+    bool listed; /* stated as a list (possibly of one entry); false: as a single value */
 } weir_list;
 
-/* rows is 0 where there are no numbers: null (columns is 0), or choice number columns - 1. */
+/* rows is 0 if there are no numbers: null (columns is 0), or choice number columns - 1. */
 typedef struct weir_matrix {
     size_t rows, columns;
     const double *numbers; /* row-major */
@@ -189,15 +190,16 @@ typedef struct weir_choice {
 typedef struct weir_setting {
     const char *name;
     weir_setting_type type;
-    weir_quantity kind;          /* of a NUMBER, QUANTITY, LIST */
-    const char *preset;          /* default, as in a chain file; "null" = none; NULL = required */
-    double min, max;             /* allowed range, ends included; both 0 = any finite number */
-    const weir_choice *choices;  /* of an ENUM or ENUM_LIST, or also of a MATRIX; ends in a NULL name */
-    size_t offset;               /* of the field in the unit's settings struct */
-    const char *help;            /* one line */
-    const char *example;         /* a value that works on 30 kHz data, for documentation and the
+    weir_quantity kind; /* of a NUMBER, QUANTITY, LIST */
+    const char *preset; /* default, as in a chain file; "null" = none; NULL = required */
+    double min, max;    /* allowed range, ends included; both 0 = any finite number */
+    const weir_choice
+        *choices;        /* of an ENUM or ENUM_LIST, or also of a MATRIX; ends in a NULL name */
+    size_t offset;       /* of the field in the unit's settings struct */
+    const char *help;    /* one line */
+    const char *example; /* a value that works on 30 kHz data, for documentation and the
                                     conformance tests; required settings have one */
-    bool live;                   /* may be changed while the chain runs (weir_chain_set) */
+    bool live;           /* may be changed while the chain runs (weir_chain_set) */
 } weir_setting;
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
  *     idle <= cache_limit                                                        (M1)
  *     live + idle + book + transit + charges = held <= memory_limit      (M2)
  *
- * live: in use. idle: cached, free for reuse. book: metadata of the cache. transit: reserved and not yet
+ * live: in use. idle: cached, free for reuse. book: the cache's own metadata. transit: reserved and not yet
  * allocated, or being freed to the heap. charges: memory that others declared (thread stacks, memory of a
  * library). held: allocated, all of it. All in bytes that the heap states as occupied (M4).
  */
@@ -23,19 +23,21 @@ extern "C" {
 /* Of cache_limit alone. AUTO, at creation: chosen from the observed allocations and frees (96 KiB of
  * metadata), 512 MiB until then; setting a number stops that, setting AUTO resumes it. */
 #define WEIR_LIMIT_AUTO (UINT64_MAX - 2)
-#define WEIR_LIMIT_OWN (UINT64_MAX - 3) /* the policy's own: mlx:cpu 32 MiB, others none */
+#define WEIR_LIMIT_OWN  (UINT64_MAX - 3) /* the policy's own: mlx:cpu 32 MiB, others none */
 
 /* Parses a limit as in files, options and the environment: bytes ("64 MiB", as weir_bytes_parse),
  * "none" (WEIR_NO_LIMIT) and, if `automatic`, "auto" (WEIR_LIMIT_AUTO). Case-insensitive. */
-WEIR_API WEIR_NODISCARD weir_err weir_limit_parse(const char *text, bool automatic, uint64_t *ret_limit);
+WEIR_API WEIR_NODISCARD weir_err weir_limit_parse(const char *text,
+                                                  bool automatic,
+                                                  uint64_t *ret_limit);
 
 typedef struct weir_cache weir_cache;
 
 /* A buffer in use. It stores its cache and real bytes. */
 typedef struct weir_buffer {
-    void *memory;    /* aligned to 64 B, contents undefined; of a device heap a handle (heap.h) */
-    size_t bytes;    /* usable: at least the bytes requested */
-    size_t charged;  /* bytes that it occupies, as counted */
+    void *memory;   /* aligned to 64 B, contents undefined; of a device heap a handle (heap.h) */
+    size_t bytes;   /* usable: at least the bytes requested */
+    size_t charged; /* bytes that it occupies, as counted */
     weir_cache *cache;
 } weir_buffer;
 
@@ -87,8 +89,8 @@ WEIR_API void weir_buffer_unref(weir_buffer *buffer);
  * it, else by the heap, in `queue` (NULL: done on return). WEIR_E_USAGE: beyond the buffer's end. WEIR_E_IO. */
 WEIR_API WEIR_NODISCARD weir_err weir_buffer_copy_in(
     weir_buffer *buffer, size_t offset, const void *from, size_t bytes, weir_queue *queue);
-WEIR_API WEIR_NODISCARD weir_err weir_buffer_copy_out(
-    weir_buffer *buffer, size_t offset, void *to, size_t bytes, weir_queue *queue);
+WEIR_API WEIR_NODISCARD weir_err
+weir_buffer_copy_out(weir_buffer *buffer, size_t offset, void *to, size_t bytes, weir_queue *queue);
 
 /* Counts memory allocated elsewhere against memory_limit. WEIR_E_LIMIT: it does not fit. */
 WEIR_API WEIR_NODISCARD weir_err weir_cache_charge(weir_cache *cache, uint64_t bytes);
@@ -108,15 +110,15 @@ WEIR_API void weir_cache_clear(weir_cache *cache);
 #define WEIR_CACHE_STATS_LIST(X)                                                                   \
     X(live_bytes, "in use")                                                                        \
     X(idle_bytes, "cached for reuse")                                                              \
-    X(book_bytes, "metadata of the cache")                                                         \
+    X(book_bytes, "the cache's own metadata")                                                      \
     X(transit_bytes, "reserved and not yet allocated, or being freed")                             \
     X(charged_bytes, "declared by others")                                                         \
     X(held_bytes, "sum of the five")                                                               \
-    X(pinned_bytes, "free bytes that cannot be freed because a neighbour is in use")               \
+    X(pinned_bytes, "unused bytes that cannot be freed: a neighbour is in use")                    \
     X(live_peak_bytes, "highest live so far")                                                      \
     X(held_peak_bytes, "highest held so far")                                                      \
-    X(cache_limit_bytes, "largest idle")                                                          \
-    X(memory_limit_bytes, "largest held")                                                         \
+    X(cache_limit_bytes, "largest idle allowed")                                                   \
+    X(memory_limit_bytes, "largest held allowed")                                                  \
     X(live_buffers, "number in use")                                                               \
     X(idle_buffers, "number cached")                                                               \
     X(hits, "allocations served from the cache")                                                   \
@@ -124,7 +126,7 @@ WEIR_API void weir_cache_clear(weir_cache *cache);
     X(evictions, "idle buffers freed because of a limit")                                          \
     X(evicted_bytes, "their bytes")                                                                \
     X(refusals, "allocations and charges refused by a limit")                                      \
-    X(heap_failures, "heap calls that failed")                                                       \
+    X(heap_failures, "heap calls that failed")                                                     \
     X(auto_limit_bytes, "limit chosen by cache_limit auto; 0 = not auto")
 
 #define WEIR_CACHE_STATS_FIELD(name, text) uint64_t name;

@@ -32,7 +32,7 @@ typedef struct weir_segment {
 
 #define WEIR_FRAMES_UNKNOWN UINT64_MAX
 
-/* An annotation of a recording, on the clock of its segments. */
+/* An annotation of a recording, in the time of its segments. */
 typedef struct weir_annotation {
     int64_t onset_ns;    /* from the recording's origin */
     int64_t duration_ns; /* -1 = not stated */
@@ -60,7 +60,8 @@ typedef struct weir_source_info {
     const char *variant;
 } weir_source_info;
 
-/* Functions of a source: required unless stated, called only in the thread that calls the chain, without locks. */
+/* Functions of a source. Each is required unless it is marked optional, and is called without locks, in the thread
+ * that calls the chain. */
 typedef struct weir_source_ops {
     size_t ops_size; /* sizeof(weir_source_ops), set by the source */
     const char *name;
@@ -100,7 +101,8 @@ WEIR_API WEIR_NODISCARD weir_err weir_checkpoint_get(weir_checkpoint *checkpoint
                                                      void *to,
                                                      size_t bytes);
 
-/* Functions of a sink: required unless stated, called only in the thread that calls the chain, without locks. */
+/* Functions of a sink. Each is required unless it is marked optional, and is called without locks, in the thread
+ * that calls the chain. */
 typedef struct weir_sink_ops {
     size_t ops_size; /* sizeof(weir_sink_ops), set by the sink */
     const char *name;
@@ -124,8 +126,8 @@ typedef struct weir_sink_ops {
     void (*close)(weir_sink *sink);
     /* The next three are optional together (NULL: the output cannot be resumed); see weir_run_options.
      * position replaces flush: it syncs everything written so far to the disk and writes into the checkpoint what
-     * resume needs. Also called before the start, when nothing is written yet. `last`: only finish follows. WEIR_E_IO; WEIR_E_USAGE:
-     * a pipe. */
+     * resume needs. Also called before the start, when nothing is written yet. `last`: only finish follows.
+     * WEIR_E_IO; WEIR_E_USAGE: a pipe. */
     weir_err (*position)(weir_sink *sink, weir_checkpoint *checkpoint, bool last);
     /* The checkpoint with the last position is on the disk. */
     weir_err (*commit)(weir_sink *sink);
@@ -153,8 +155,8 @@ WEIR_API const weir_source_info *weir_source_info_get(weir_source *source);
 
 typedef struct weir_chain_options {
     size_t options_size; /* sizeof(weir_chain_options) */
-    weir_heap
-        *heap; /* NULL = host; must be addressable by the host: chains do not run on devices yet */
+    /* NULL = host; must be addressable by the host: chains do not run on devices yet */
+    weir_heap *heap;
     const char *policy;     /* of the chain's cache; NULL = fit */
     uint64_t memory_limit;  /* bytes; WEIR_NO_LIMIT = the plan itself is the limit */
     uint64_t cache_limit;   /* bytes */
@@ -227,8 +229,8 @@ typedef struct weir_plan_part {
     size_t part_size; /* set by the library: distance of two parts in bytes */
     const char *name; /* "2 butterworth" */
     const char *kind; /* "unit" "edge" "spare" "scratch" "tile" "reader" "writer" "threads"
-                                 "charges" "records" (metadata of the cache) "record port" (of a unit: weir_chain_on_records)
-                                 "checkpoint" */
+                                 "charges" "records" (the cache's own metadata) "record port" (for
+                                 weir_chain_on_records) "checkpoint" */
     uint64_t bytes;
     uint64_t capacity_frames; /* of an edge (buffer between units) or tile; else 0 */
     const weir_spec *spec;    /* of the frames that it contains or outputs; NULL = none */
@@ -236,15 +238,15 @@ typedef struct weir_plan_part {
     /* Of a processing unit, in frames of its input: */
     uint64_t lag_frames; /* frames needed after the first one before the first output frame */
     double delay_frames; /* group delay; NAN = differs by frequency */
-    uint64_t
-        settle_frames; /* until the effect of earlier input is below 1e-6 of its largest difference;
-                                 WEIR_SETTLES_NEVER */
+    /* until the effect of earlier input is below 1e-6 of its largest difference;
+     * WEIR_SETTLES_NEVER */
+    uint64_t settle_frames;
 } weir_plan_part;
 
 typedef struct weir_plan {
     size_t plan_size; /* set by the library */
-    const weir_plan_part
-        *parts; /* use weir_plan_part_at; parts[i] only if part_size is sizeof *parts */
+    /* use weir_plan_part_at; parts[i] only if part_size is sizeof *parts */
+    const weir_plan_part *parts;
     size_t part_count;
     uint64_t total_bytes;        /* of both heaps: */
     uint64_t host_bytes;         /* in host memory */
@@ -352,8 +354,8 @@ typedef struct weir_event {
     weir_event_kind kind;
     uint64_t segment; /* its number, as in blocks of output */
     int64_t start_ns; /* of its first frame, from the recording's origin */
-    int64_t
-        gap_ns; /* since the end of the previous segment; 0 for the first, negative if time went back */
+    /* since the end of the previous segment; 0 for the first, negative if time went back */
+    int64_t gap_ns;
     const char *text; /* of a notice, else NULL */
 } weir_event;
 
@@ -373,8 +375,8 @@ typedef struct weir_record_batch {
     size_t batch_size; /* set by the library */
     const weir_record *records;
     size_t count; /* 1 or more */
-    const weir_spec
-        *spec; /* of the unit's input: rate, labels and physical units of its channels */
+    /* of the unit's input: rate, labels and physical units of its channels */
+    const weir_spec *spec;
     int64_t segment_start_ns;
     int node;
 } weir_record_batch;
@@ -469,8 +471,8 @@ typedef struct weir_run_report {
     uint64_t segments;
     uint64_t messages;
     uint64_t missing_samples; /* at the chain's input (S5) */
-    uint64_t
-        unfinished_frames; /* input frames that did not fill a bin or window, of all units (S9) */
+    /* input frames that did not fill a bin or window, of all units (S9) */
+    uint64_t unfinished_frames;
     bool resumed; /* it continued from a checkpoint; counts include earlier runs, except seconds
                                    and messages */
     uint64_t resumed_frames; /* of frames_in: processed by earlier runs */
@@ -492,9 +494,8 @@ typedef struct weir_unit_report {
                                 pointer, valid until the chain is destroyed */
     uint64_t channels;
     uint64_t missing_total;
-    uint64_t
-        unfinished_frames; /* input frames that did not fill a bin or window: dropped at gaps, or
-                                   still waiting */
+    /* input frames that did not fill a bin or window: dropped at gaps, or still waiting */
+    uint64_t unfinished_frames;
     uint64_t saturated;
 } weir_unit_report;
 

@@ -18,10 +18,10 @@ typedef struct weir_heap weir_heap;
  * heap defines its own. NULL = none: the call returns when its work is done. */
 typedef struct weir_queue weir_queue;
 
-/* Optional capabilities of a heap. */
-#define WEIR_HEAP_PAGES 1u  /* has reserve, commit, decommit and release */
-#define WEIR_HEAP_DEVICE 2u /* the host cannot address the bytes: `memory` is a handle, no address;
-                               has copies and queues */
+/* Optional capabilities of a heap. PAGES: has reserve, commit, decommit and release. DEVICE: the host cannot
+ * address the bytes (`memory` is a handle, not an address); has copies and queues. */
+#define WEIR_HEAP_PAGES  1u
+#define WEIR_HEAP_DEVICE 2u
 
 /* Functions of a heap. Each may be called by several threads at once and without the cache's lock, may block,
  * and never prints. Required functions first; optional ones state what NULL means. */
@@ -55,10 +55,14 @@ typedef struct weir_heap_ops {
     /* Optional, all or none (NULL: no WEIR_HEAP_DEVICE; the host copies by memcpy and there are no queues). Copy
      * between host memory and a part of a buffer. With a queue they may return before the copy is done; `from` and
      * `to` must stay valid until the queue was waited for. WEIR_E_IO: the device has failed. */
-    weir_err (*copy_in)(weir_heap *heap, void *memory, size_t offset, const void *from, size_t bytes,
+    weir_err (*copy_in)(weir_heap *heap,
+                        void *memory,
+                        size_t offset,
+                        const void *from,
+                        size_t bytes,
                         weir_queue *queue);
-    weir_err (*copy_out)(weir_heap *heap, void *to, void *memory, size_t offset, size_t bytes,
-                         weir_queue *queue);
+    weir_err (*copy_out)(
+        weir_heap *heap, void *to, void *memory, size_t offset, size_t bytes, weir_queue *queue);
     /* WEIR_E_NOMEM: the device has no more queues. */
     weir_err (*queue_create)(weir_heap *heap, weir_queue **ret_queue);
     /* Waits until all submitted work is done, and returns its first error. */
@@ -72,11 +76,11 @@ struct weir_heap {
     const weir_heap_ops *ops;
 };
 
-/* The heap of that name in heaps.def ("host"), valid as long as the process.
+/* Finds a heap of heaps.def ("host") by name. It is valid as long as the process.
  * WEIR_E_USAGE: no such heap; the detail lists the known ones. Any thread. */
 WEIR_API WEIR_NODISCARD weir_err weir_heap_find(const char *name, weir_heap **ret_heap);
 
-/* Checks the functions of a heap that a program brings: sizes, required functions, flags against functions.
+/* Checks the functions of a program's own heap: size of the table, required functions, and that the flags match.
  * WEIR_E_USAGE names the function. */
 WEIR_API WEIR_NODISCARD weir_err weir_heap_check(const weir_heap *heap);
 
@@ -86,10 +90,10 @@ WEIR_API void weir_heap_destroy(weir_heap *heap);
 /* ---- the counting heap: an independent check (M3), and fault injection ---------------- */
 
 typedef struct weir_heap_counts {
-    uint64_t bytes;       /* allocated now, by good_size */
+    uint64_t bytes; /* allocated now, by good_size */
     uint64_t bytes_peak;
-    uint64_t buffers;     /* allocated now */
-    uint64_t calls;       /* allocs, reserves and commits so far, failed ones too */
+    uint64_t buffers; /* allocated now */
+    uint64_t calls;   /* allocs, reserves and commits so far, failed ones too */
     uint64_t frees;
 } weir_heap_counts;
 

@@ -29,8 +29,8 @@ typedef struct weir_recording_options {
     bool one_rate;             /* where rates differ: only channels with the first one's rate */
     const char *dataset;       /* hdf5: "/group/name"; NULL = after the path, or the only one */
     const char *unit;          /* physical unit of channels without one; NULL = not stated */
-    double scale;              /* raw: physical value of one count; 0 = values are physical as stored */
-    uint64_t reserved[3];      /* 0 */
+    double scale;         /* raw: physical value of one count; 0 = values are physical as stored */
+    uint64_t reserved[3]; /* 0 */
 } weir_recording_options;
 
 WEIR_API weir_recording_options weir_recording_options_default(void);

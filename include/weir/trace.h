@@ -3,8 +3,8 @@
  * weir/trace.h: allocations and frees of a cache, recorded in a file and replayed under any policy and limit;
  * the smallest cache_limit that reaches a given hit rate. Part of the layer of cache.h.
  *
- * The file: one line of text, then events, each a varint (LEB128: seven bits a byte, lowest first) whose two
- * lowest bits are its kind. Some 1 to 3 bytes an event.
+ * The file: one line of text, then events, each a varint (LEB128: seven bits per byte, lowest first) whose two
+ * lowest bits are its kind; 1 to 3 bytes per event.
  *
  *     "weir-trace 1 POLICY HEAP CACHE_LIMIT\n"         limit in bytes, or none
  *     0 take   v >> 2: size requested minus that of the previous take (the first: minus 0), zigzag
@@ -13,7 +13,7 @@
  *              follows, 0 = none), 3 clear, 4 charge, 5 uncharge (bytes follow)
  *
  * take: an allocation; give: a free. Buffers in use at the start come first, as takes. Refused allocations are
- * not recorded: they change nothing. Recorded runs of MLX are read too, as CSV (step,op,slot,bytes,active,cached);
+ * not recorded: they change nothing. weir also reads recorded runs of MLX, as CSV (step,op,slot,bytes,active,cached);
  * their rows state the expected live and idle bytes after each step.
  */
 #ifndef WEIR_TRACE_H
@@ -52,11 +52,12 @@ typedef enum weir_trace_op {
 } weir_trace_op;
 
 typedef struct weir_trace_step {
-    uint64_t step;     /* as the file numbers it; else from 0 */
+    uint64_t step; /* as the file numbers it; else from 0 */
     weir_trace_op op;
-    uint64_t slot;     /* of a TAKE or GIVE: a small number that identifies the buffer while it is in use */
-    uint64_t bytes;    /* requested, or the new limit */
-    bool recorded;     /* the file states the expected counters after it: */
+    /* of a TAKE or GIVE: a small number that identifies the buffer while it is in use */
+    uint64_t slot;
+    uint64_t bytes; /* requested, or the new limit */
+    bool recorded;  /* the file states the expected counters after it: */
     uint64_t live, idle;
 } weir_trace_step;
 
@@ -65,7 +66,7 @@ typedef struct weir_trace_info {
     const char *form;     /* "weir", "csv" */
     const char *policy;   /* during the recording */
     uint64_t cache_limit; /* at its start; WEIR_LIMIT_OWN = the policy's own */
-    bool cut;             /* read to the end of the file, and the end mark is missing: the file is truncated */
+    bool cut; /* read to the end of the file, and the end mark is missing: the file is truncated */
 } weir_trace_info;
 
 /* WEIR_E_IO: cannot be read. WEIR_E_RECORDING: not a trace. */
@@ -75,8 +76,9 @@ WEIR_API WEIR_NODISCARD weir_err weir_trace_open(const char *path, weir_trace **
 WEIR_API WEIR_NODISCARD weir_err weir_trace_next(weir_trace *trace, weir_trace_step *ret_step);
 /* Goes back to the first step. */
 WEIR_API WEIR_NODISCARD weir_err weir_trace_rewind(weir_trace *trace);
-WEIR_API const weir_trace_info *weir_trace_info_get(const weir_trace *trace); /* valid until close */
-WEIR_API void weir_trace_close(weir_trace *trace);                            /* NULL is ignored */
+WEIR_API const weir_trace_info *
+weir_trace_info_get(const weir_trace *trace);      /* valid until close */
+WEIR_API void weir_trace_close(weir_trace *trace); /* NULL is ignored */
 
 /* ---- replaying ---------------------------------------------------------------------------- */
 
@@ -98,7 +100,7 @@ typedef struct weir_replay_options {
 typedef struct weir_replay_report {
     size_t report_size;             /* sizeof(weir_replay_report), set by the caller */
     uint64_t steps, takes, refused; /* allocations refused by a limit */
-    uint64_t rows, rows_failed;     /* steps with expected counters, and those of them that differed */
+    uint64_t rows, rows_failed; /* steps with expected counters, and those of them that differed */
     weir_trace_step first_failed;
     uint64_t found_live, found_idle; /* after it */
     weir_cache_stats stats;          /* after the last step */

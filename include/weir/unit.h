@@ -11,17 +11,16 @@
 extern "C" {
 #endif
 
-#define WEIR_UNIT_COUPLES_CHANNELS 1u /* an output channel depends on several inputs */
-#define WEIR_UNIT_CHANGES_RATE                                                                     \
-    2u /* the number of output frames differs from that of input frames */
-#define WEIR_UNIT_IN_PLACE       4u   /* output may overwrite input */
-#define WEIR_UNIT_ANY_DTYPE      8u   /* processes integers without conversion, keeps the dtype */
-#define WEIR_UNIT_HOLDS_OVER_GAP 16u  /* on_gap is hold by default (S4) */
-#define WEIR_UNIT_STATEFUL       32u  /* an output frame depends on earlier input */
-#define WEIR_UNIT_COLUMNWISE     64u  /* processes each column independently */
-#define WEIR_UNIT_JOINS          128u /* has two or more inputs, of equal rate */
-#define WEIR_UNIT_COMPLEX        256u /* accepts complex values too; other units reject them */
-#define WEIR_UNIT_RECORDS        512u /* detects events: see weir_chain_on_records */
+#define WEIR_UNIT_COUPLES_CHANNELS 1u   /* an output channel depends on several inputs */
+#define WEIR_UNIT_CHANGES_RATE     2u   /* outputs another number of frames than it gets */
+#define WEIR_UNIT_IN_PLACE         4u   /* output may overwrite input */
+#define WEIR_UNIT_ANY_DTYPE        8u   /* processes integers without conversion, keeps the dtype */
+#define WEIR_UNIT_HOLDS_OVER_GAP   16u  /* on_gap is hold by default (S4) */
+#define WEIR_UNIT_STATEFUL         32u  /* an output frame depends on earlier input */
+#define WEIR_UNIT_COLUMNWISE       64u  /* processes each column independently */
+#define WEIR_UNIT_JOINS            128u /* has two or more inputs, of equal rate */
+#define WEIR_UNIT_COMPLEX          256u /* accepts complex values too; other units reject them */
+#define WEIR_UNIT_RECORDS          512u /* detects events: see weir_chain_on_records */
 
 /* A settling time: the output depends on all earlier input (counters, adaptive units). */
 #define WEIR_SETTLES_NEVER UINT64_MAX
@@ -30,8 +29,8 @@ extern "C" {
 typedef struct weir_record {
     uint64_t segment; /* counted by the chain, as in weir_message */
     int64_t index;    /* frame of the unit's input, counted from 0 within the segment */
-    uint32_t
-        column;    /* of that frame, row-major; if a frame has one value per channel, the channel */
+    /* of that frame, row-major; if a frame has one value per channel, the channel */
+    uint32_t column;
     uint32_t kind; /* as the page of the processing unit states */
     double value;  /* amplitude, in the physical unit of the channel */
 } weir_record;

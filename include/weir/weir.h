@@ -10,8 +10,8 @@
  *
  * Every call that can fail returns weir_err, 0 = WEIR_OK. Results are written to trailing ret_ parameters,
  * only on success. weir_err_detail() returns one line on what was found and what is allowed. Samples are
- * borrowed for the call that they are passed to. What _create made is freed by _destroy, what _open opened
- * is closed by _close; both ignore NULL.
+ * borrowed during the call to which they are passed. _destroy frees what _create returned, and _close what _open
+ * returned; both ignore NULL.
  *
  * The layers, lowest first, each with a header of its own: base.h (errors, quantities, settings),
  * heap.h (memory sources), cache.h (buffer reuse, limits), array.h (dtypes, axes, messages), unit.h

@@ -11,8 +11,8 @@
 static void texts_and_exit_statuses(void **state)
 {
     (void)state;
-    assert_string_equal(weir_err_text(WEIR_OK), "done");
-    assert_string_equal(weir_err_text(WEIR_E_PLAN), "does not fit the limit");
+    assert_string_equal(weir_err_text(WEIR_OK), "success");
+    assert_string_equal(weir_err_text(WEIR_E_PLAN), "plan exceeds the memory limit");
     assert_string_equal(weir_err_text((weir_err)99), "unknown error");
     assert_int_equal(weir_err_exit_status(WEIR_OK), 0);
     assert_int_equal(weir_err_exit_status(WEIR_E_NOMEM), 6);
@@ -25,7 +25,7 @@ static void detail_is_one_line(void **state)
     (void)state;
     assert_int_equal(weiri_fail(WEIR_E_IO, "%s: %d\n\x1b[31m", "a", 3), WEIR_E_IO);
     assert_string_equal(weir_err_detail(), "a: 3??[31m");
-    /* Arguments may lie in the detail itself. */
+    /* Arguments may be part of the detail itself. */
     assert_int_equal(weiri_fail(WEIR_E_CHAIN, "b %s", weir_err_detail()), WEIR_E_CHAIN);
     assert_string_equal(weir_err_detail(), "b a: 3??[31m");
     uint64_t count = weiri_fail_count();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * quantity.c: "300 Hz", "10 ms", "64 MiB": a number and the unit it is in. Units are told apart by
- * case, since mHz and MHz are both there.
+ * quantity.c: "300 Hz", "10 ms", "64 MiB": a number and the unit it is in. Units are
+ * case-sensitive, since there are both mHz and MHz.
  */
 #include <math.h>
 #include <stdio.h>

@@ -243,7 +243,8 @@ static void mistakes_in_lists(void **state)
     const weir_value ragged[] = {weir_list_of(NULL, numbers, 1), weir_list_of(NULL, numbers, 2)};
     assert_fails(READ(ORDER, weir_list_of("matrix", ragged, 2)), WEIR_E_CHAIN,
                  "matrix: row 2 has 2 numbers, expected 1");
-    assert_fails(READ(ORDER, weir_list_of("matrix", numbers, 1)), WEIR_E_CHAIN, "matrix: expected a row");
+    assert_fails(READ(ORDER, weir_list_of("matrix", numbers, 1)), WEIR_E_CHAIN,
+                 "matrix: expected a row");
     assert_fails(
         READ(ORDER, weir_list_of("matrix", (weir_value[]){weir_list_of(NULL, NULL, 0)}, 1)),
         WEIR_E_CHAIN, "row 1 has 0");

@@ -45,8 +45,7 @@ weir_value weir_map_of(const char *key, const weir_value *items, size_t count)
     return value;
 }
 
-weir_value
-weir_numbers(const char *key, const double *numbers, size_t count, weir_value *items)
+weir_value weir_numbers(const char *key, const double *numbers, size_t count, weir_value *items)
 {
     for (size_t i = 0; i < count; i++) {
         items[i] = weir_number(NULL, numbers[i]);

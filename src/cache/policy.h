@@ -63,8 +63,8 @@ typedef struct weiri_policy {
 } weiri_policy;
 
 typedef struct weiri_place {
-    weiri_record
-        *record; /* with its buffer filled in (memory by acquire, if called); NULL = no record */
+    /* with its buffer filled in (memory by acquire, if called); NULL = no record */
+    weiri_record *record;
     uint64_t from_idle; /* cached until now, in use from now on */
     uint64_t from_heap; /* to be allocated; UINT64_MAX = impossible */
     uint64_t book;      /* without a record: the metadata has to grow by this many bytes first */

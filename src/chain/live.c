@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * live.c: a setting of a unit is changed while the chain runs. The new value is planned as if the chain were built
- * with it; only if nothing but the constants differs are these computed, into the spare set, and exchanged. So a
- * refusal changes nothing, and nothing is allocated: the unit's plan works in memory that was reserved for it.
+ * live.c: changes a setting of a unit while the chain runs. The unit is planned with the new value, in memory reserved
+ * for this. If only its constants differ, they are computed into the spare set, which replaces the current one. So a
+ * rejected value changes nothing, and nothing is allocated.
  */
 #include <fenv.h>
 #include <string.h>
 
 #include "chain/chain.h"
 
-/* Memory of a plan that is thrown away again. */
+/* Memory for a temporary plan. */
 typedef struct bench {
     unsigned char *base;
     size_t used, size;

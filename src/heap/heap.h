@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * heap.h: how a heap is written, and how its optional slots are asked for. A heap is one file that ends
- * in its descriptor, plus one line in heaps.def.
+ * heap.h: how to write a heap, and how to query its optional functions. A heap is one file that
+ * ends in its descriptor, plus one line in heaps.def.
  */
 #ifndef WEIRI_HEAP_H
 #define WEIRI_HEAP_H

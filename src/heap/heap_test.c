@@ -29,13 +29,13 @@ static void heaps_are_found(void **state)
     for (size_t i = 0; weiri_heaps[i] != NULL; i++) {
         assert_ok(weir_heap_find(weiri_heaps[i]->name, &heap));
         assert_ok(weir_heap_check(heap));
-        weir_heap_destroy(heap); /* lent: goes on living */
+        weir_heap_destroy(heap); /* a static heap: continues to exist */
         assert_ok(weir_heap_check(heap));
     }
     weir_heap_destroy(NULL);
 }
 
-/* M4: what a request occupies is said beforehand, and is what it occupies. */
+/* M4: the stated size of a request is what it occupies. */
 static void what_is_charged(void **state)
 {
     (void)state;
@@ -76,7 +76,7 @@ static void small_blocks_occupy_what_is_charged(void **state)
     struct mallinfo2 after = mallinfo2();
     size_t occupied = after.uordblks - before.uordblks;
     assert_true(occupied <= charged && occupied > charged - charged / 20);
-    /* What lies between blocks: no more than an arena grows by at once. */
+    /* The space between blocks: no more than an arena grows by at once. */
     assert_true(after.arena - before.arena <= charged + 200 * 1024);
     for (size_t i = 0; i < 4000; i++) {
         heap->ops->free(heap, blocks[i], 1 + (i * 7) % 4016);

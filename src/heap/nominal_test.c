@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Nominal heaps: what they charge; that what is handed out is no memory until it is written to.
+ * Nominal heaps: what they charge; that the addresses they return have no memory until they are
+ * written to.
  */
 #include <string.h>
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * dots.c: sums of products of rows, four by four, and multiples of rows subtracted from others. Rows are 64-byte aligned
- * and filled up with zeros to a multiple of WEIRI_DOTS values: there are no tails. The order of a sum depends on its row
- * alone.
+ * dots.c: sums of products of rows, four by four, and multiples of rows subtracted from others.
+ * Rows are 64-byte aligned and filled up with zeros to a multiple of WEIRI_DOTS values: there are
+ * no tails. The order of a sum depends on its row only.
  */
 #include "kernel/vector.h"
 

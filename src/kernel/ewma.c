@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * ewma.c: exponentially weighted mean and variance over time, for a block of WEIRI_BLOCK columns at
- * once. Does not know about missing samples: src/scan does.
+ * once. src/scan handles missing samples.
  *
  * With weights that start from zero the sum of weights is W = 1 - (1 - alpha)^t, the bias
  * correction of S9. Computed as a recurrence together with the mean it needs no count, and it has

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * fft.c: the discrete Fourier transform of several series side by side: each lane of a vector is one of them. So nothing
- * is shuffled, any length has full vectors, and a series' bits do not depend on what is beside it (S1, S5). What the
- * lengths are made of, and all constants: dsp/fft.c.
+ * fft.c: the discrete Fourier transform of several series at the same time: each lane of a vector
+ * is one of them. So nothing is shuffled, vectors are full for any length, and the bits of a series
+ * do not depend on the other lanes (S1, S5). dsp/fft.c factors the lengths and computes all
+ * constants.
  *
- * Decimation in time, depth first: the parts of a transform are complete before the pass that joins them, so that small
- * ones stay in L1 and middle ones in L2, whatever the length. The first pass reads its points straight from the input;
- * after that one buffer is enough. A point is two vectors, real and imaginary part.
+ * Decimation in time, depth first: the parts of a transform are complete before the pass that joins
+ * them, so that small ones stay in L1 and middle ones in L2, whatever the length. The first pass
+ * reads its points directly from the input; after that one buffer is enough. A point is two
+ * vectors, real and imaginary part.
  *
  * A length with a large prime factor is a convolution with a chirp (Bluestein), in a longer transform.
  */
@@ -67,8 +69,8 @@ WEIRI_INLINE point times(point a, const double *w)
 
 /* ---- points of the input --------------------------------------------------------------------------- */
 
-/* Times its weight; what is not finite becomes NaN, so that an infinity takes its series with it as any
- * missing sample does. */
+/* Multiplies by its weight; a value that is not finite becomes NaN, so that an infinity, like
+ * any missing sample, affects its whole series. */
 WEIRI_INLINE weiri_vd weighted(weiri_vd x, double weight)
 {
     return weiri_vd_fma(x, weiri_vd_all(0.0), x * weiri_vd_all(weight));
@@ -80,7 +82,7 @@ WEIRI_INLINE weiri_vd load(const weiri_fft_input *in, bool f32, uint64_t at)
                : weiri_vd_load_f64((const double *)in->data + at);
 }
 
-/* Of lanes that are apart, each value by itself: `parts` of a complex one. */
+/* For lanes that are not adjacent, each value by itself: `parts` of a complex one. */
 static weiri_vd load_apart(const weiri_fft_input *in, uint64_t at, uint64_t parts, uint64_t part)
 {
     weiri_vd lanes;
@@ -92,8 +94,8 @@ static weiri_vd load_apart(const weiri_fft_input *in, uint64_t at, uint64_t part
     return lanes;
 }
 
-/* In memory a real part is followed by its imaginary part: of two vectors the even lanes are the one, the odd ones the
- * other. And the halves of both, alternating. */
+/* In memory a real part is followed by its imaginary part: separates two vectors into even lanes
+ * and odd lanes. And their halves, alternating. */
 #if WEIRI_VECTOR == 64
 #define EVENS        0, 2, 4, 6, 8, 10, 12, 14
 #define ODDS         1, 3, 5, 7, 9, 11, 13, 15
@@ -125,7 +127,7 @@ WEIRI_INLINE point load_complex(const weiri_fft_input *in, bool f32, uint64_t at
     return (point){__builtin_shufflevector(a, b, EVENS), __builtin_shufflevector(a, b, ODDS)};
 }
 
-/* Point number i of the transform. After the input's count all are 0. */
+/* Point number i of the transform. Points after the input's last are 0. */
 WEIRI_INLINE point load_point(const weiri_fft_input *in, int kind, bool f32, uint64_t i)
 {
     weiri_vd zero = weiri_vd_all(0.0);
@@ -249,7 +251,8 @@ WEIRI_INLINE void eight(point *x)
     x[7] = plus_times(e3, -r, w3);
 }
 
-/* Any odd prime: roots[p] are those of unity. x and its conjugate partner share their products. */
+/* Any odd prime: roots[p] are the roots of unity. x and its conjugate partner share their
+ * products. */
 static void prime(point *x, size_t p, const double *roots)
 {
     point sums[WEIRI_FFT_PRIME / 2 + 1], differences[WEIRI_FFT_PRIME / 2 + 1], first = x[0];
@@ -363,8 +366,8 @@ static void transform(const weiri_fft *fft,
 
 /* ---- the whole ------------------------------------------------------------------------------------------- */
 
-/* Pairs of a real series' values were taken for complex ones: from their transform that of the series, points 0 to
- * half. Even and odd samples: X[k] = E[k] + w^k O[k]. */
+/* Pairs of values of a real series were treated as complex: computes the transform of the series
+ * from theirs, points 0 to half. Even and odd samples: X[k] = E[k] + w^k O[k]. */
 static void from_pairs(const weiri_fft *fft, double *points)
 {
     size_t half = (size_t)fft->points;
@@ -382,9 +385,9 @@ static void from_pairs(const weiri_fft *fft, double *points)
     }
 }
 
-/* y[k] = c[k] * sum of x[j] c[j] d[k - j] with the chirp c[j] = exp(-i pi j^2 / n), d its conjugate: a convolution, by
- * the transform of a greater length, whose constants have d's transform. The transform back is one forward of the
- * conjugate. */
+/* y[k] = c[k] * sum of x[j] c[j] d[k - j] with the chirp c[j] = exp(-i pi j^2 / n), d its
+ * conjugate: a convolution, by a longer transform, whose constants include the transform of d.
+ * The transform back is a forward one of the conjugate. */
 static void chirp_transform(const weiri_fft *fft, const weiri_fft_input *in, double *work)
 {
     const double *chirp = fft->table + fft->chirp_at, *spectrum = fft->table + fft->spectrum_at;
@@ -466,7 +469,7 @@ WEIRI_INLINE void store_complex(const weiri_fft_output *out, bool f32, uint64_t 
     store(out, f32, 2 * at + LANES, b);
 }
 
-/* A real series has the second half of its points as conjugates of the first. */
+/* The second half of a real series' points are the conjugates of the first. */
 WEIRI_INLINE point point_of(const weiri_fft_output *out, const double *points, uint64_t k)
 {
     if (!out->mirrored || k <= out->n / 2) {
@@ -487,7 +490,7 @@ WEIRI_INLINE void emit(const weiri_fft_output *out, int what, bool f32, const do
         } else if (what == WEIRI_FFT_AS_COMPLEX) {
             store_complex(out, f32, at, x);
         } else {
-            /* Of a missing value either part may be a number. */
+            /* Either part of a missing value may be a number. */
             weiri_vd zero = weiri_vd_all(0.0);
             store_real(out, f32, at,
                        what == WEIRI_FFT_AS_REAL ? weiri_vd_fma(x.im, zero, x.re)

@@ -2,13 +2,14 @@
  *
  * fir.c: a finite impulse response over time, for a group of WEIRI_BLOCK columns at once, in float64.
  *
- * FRAMES outputs go together: each row is loaded (and widened) once and multiplied by as many taps. So taps are
- * stored with WEIRI_FIR_PAD zeros on either side, for rows that belong to some of the outputs only. Every output is
- * summed from its oldest sample to its newest, whatever its place among them, and + 0 makes one zero of both, which
- * a product with a padding zero could turn (S1).
+ * FRAMES outputs are computed together: each row is loaded (and widened) once and multiplied by as
+ * many taps. So taps are stored with WEIRI_FIR_PAD zeros on either side, for rows that belong to
+ * some of the outputs only. Every output is summed from its oldest sample to its newest, whatever
+ * its place among them, and adding + 0 turns a negative zero, which a product with a padding zero
+ * could cause, into a positive one (S1).
  *
- * A row of FRAMES x VECTORS multiply-adds needs VECTORS loads and FRAMES broadcasts from memory: 8 x 2 (AVX-512, 32
- * registers) and 6 x 2 (AVX2, 16 registers) keep two multiply-adds a cycle going.
+ * A row of FRAMES x VECTORS multiply-adds needs VECTORS loads and FRAMES broadcasts from memory: 8
+ * x 2 (AVX-512, 32 registers) and 6 x 2 (AVX2, 16 registers) keep two multiply-adds per cycle busy.
  */
 #include "kernel/vector.h"
 

@@ -80,8 +80,9 @@ typedef struct weiri_shift {
 typedef struct weiri_panel {
     const uint32_t *inputs, *outputs; /* their numbers: input_count, width */
     size_t input_count, width;
-    bool adjacent;       /* outputs are one after the other */
-    const void *weights; /* of the samples' type, [1 + input_count x WEIRI_PANEL_BYTES]: offsets first */
+    bool adjacent; /* outputs are one after the other */
+    const void
+        *weights; /* of the samples' type, [1 + input_count x WEIRI_PANEL_BYTES]: offsets first */
 } weiri_panel;
 
 /* Rows of dots.c are filled up with zeros to a multiple of it. */
@@ -112,10 +113,9 @@ typedef struct weiri_fft {
 enum { WEIRI_FFT_PAIRS, WEIRI_FFT_REAL, WEIRI_FFT_COMPLEX, WEIRI_FFT_POINTS };
 typedef struct weiri_fft_input {
     const void *data;
-    uint64_t stride; /* in values */
-    const uint64_t
-        *apart;     /* [lanes] where each lane begins, in values; NULL: one beside the other */
-    uint64_t count; /* of values; the rest of n is 0 */
+    uint64_t stride;       /* in values */
+    const uint64_t *apart; /* [lanes] where each lane begins, in values; NULL: adjacent */
+    uint64_t count;        /* of values; the rest of n is 0 */
     const double *weights; /* [count] */
     int kind;
     bool f32;

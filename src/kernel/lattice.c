@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * lattice.c: a notch whose frequency follows the strongest sinusoid, over time, for a block of WEIRI_BLOCK columns at
- * once. Does not know about missing samples: src/scan does.
+ * lattice.c: a notch whose frequency follows the strongest sinusoid, over time, for a block of
+ * WEIRI_BLOCK columns at once. src/scan handles missing samples.
  *
  *     s = x - k (1 + gamma) s1 - gamma s2;  y = s + 2 k s1 + s2;
  *     p = eta p + (1 - eta) s1 (s + s2);  q = eta q + 2 (1 - eta) s1^2;
  *     k = mu k + (1 - mu) clip(-p / (q + 1e-8), -1, 1)
  *
- * k is kept as its distance from the initial value, so that a state of zeros is the start.
+ * k is stored as its difference from the initial value, so that the state starts with zeros.
  */
 #include "kernel/vector.h"
 
@@ -94,7 +94,7 @@ WEIRI_INLINE void run(const weiri_lattice_params *params,
 #define RUN(name, f32, reflection)                                                                 \
     void WEIRI_K(name)(WEIRI_RECURRENCE)                                                           \
     {                                                                                              \
-        (void)ahead; /* divisions wait for each other, and not for memory */                       \
+        (void)ahead; /* the divisions wait for each other, not for memory */                       \
         run(params, state, in, in_stride, out, out_stride, frames, f32, reflection);               \
     }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * line.c: one frame against a sinusoid that all columns share: its phasor in each column, and the frame without it.
+ * line.c: one frame and a sinusoid common to all columns: estimates its phasor in each column and
+ * subtracts it.
  */
 #include "kernel/kernel.h"
 

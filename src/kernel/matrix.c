@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * matrix.c: rows times one panel of a matrix: up to WEIRI_PANEL_BYTES of adjacent outputs, columns in vector lanes, some
- * rows at once so that each weight that is loaded serves all of them.
+ * matrix.c: rows times one panel of a matrix: up to WEIRI_PANEL_BYTES of adjacent outputs, columns
+ * in vector lanes, several rows at a time so that each loaded weight is used for all of them.
  *
- * Each output is offset + x[0] w[0] + x[1] w[1] + ..., in this order, by multiply-adds in the samples' type, whatever
- * the number of rows (S1). Inputs that no output of the panel uses are not read: of a block-diagonal matrix, and of any
- * other sparse one, this leaves the blocks.
+ * Each output is offset + x[0] w[0] + x[1] w[1] + ..., in this order, by multiply-adds in the
+ * samples' type, whatever the number of rows (S1). Inputs that no output of the panel uses are not
+ * read: for a block-diagonal matrix, or any other sparse one, only the blocks are computed.
  */
 #include "kernel/vector.h"
 
-/* Rows x 2 vectors of sums stay in registers, beside 2 vectors of weights and a sample. */
+/* Rows x 2 vectors of sums stay in registers, together with 2 vectors of weights and a sample. */
 #if defined(__AVX512F__)
 enum { ROWS = 12 };
 #else

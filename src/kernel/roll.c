@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#define FLOOR 1e-8 /* least standard deviation */
+#define FLOOR 1e-8 /* smallest standard deviation */
 
 /* roll's flags are constants at each call. */
 #define ROW(type, ready, full, update)                                                             \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * sos.c: second-order sections over time, for a block of WEIRI_BLOCK columns at once, each column
- * in float64 and on its own. Does not know about missing samples or first frames: src/scan does.
+ * in float64 and on its own. src/scan handles missing samples and first frames.
  *
  * Transposed direct form II with the overall gain before the last section, so that every numerator starts
  * with 1:

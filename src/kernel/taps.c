@@ -9,12 +9,12 @@
 #define D WEIRI_VECTOR_DOUBLES
 #define N WEIRI_BLOCK
 #if defined(__AVX512F__)
-#define WIDE 2 /* vectors at once, where there are registers for them */
+#define WIDE 2 /* vectors at a time, if there are registers for them */
 #else
 #define WIDE 1
 #endif
 
-/* Sums of a column pair of vectors -> out, of which `lanes` columns are wanted. */
+/* Sums of a column pair of vectors -> out, of which `lanes` columns are needed. */
 #define STORE(type_name, type)                                                                     \
     WEIRI_INLINE void store_##type_name(type *to, weiri_vd value, size_t lanes)                    \
     {                                                                                              \

@@ -198,8 +198,8 @@ typedef struct weiri_format_ops {
     /* a file contains several, one of which is named by PATH:/NAME or --dataset */
     bool datasets;
     const char *not_built; /* the part missing in this build: its files are refused; or NULL */
-    const char
-        *kin; /* extensions of accompanying files without a signal: open() says so; or NULL */
+    /* extensions of accompanying files without a signal: open() says so; or NULL */
+    const char *kin;
 
     /* Whether a file with these first bytes (WEIRI_PROBE_BYTES, or all of them) has this format.
      * NULL: only its name tells. */

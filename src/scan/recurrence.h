@@ -24,8 +24,8 @@
 typedef struct weiri_recurrence {
     weiri_recurrence_fn *run; /* of the dtype */
     const void *params;       /* for run */
-    const double
-        *start;   /* [words]: times the first good sample = the state before it; NULL = zero */
+    /* [words]: times the first good sample = the state before it; NULL = zero */
+    const double *start;
     size_t words; /* words of state per column, at most WEIRI_RECURRENCE_WORDS */
     size_t columns;
     /* Between rows, in values: columns where they are adjacent; below 0: backward in time. */

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# How a run ends, the same for every writer: ends EXTENSION OPTIONS-TO-READ-IT-BY-HAND...
+# The end of a run, the same for every writer: ends EXTENSION OPTIONS-TO-READ-IT-BY-HAND...
 . "$SOURCE/tests/cli/_lib.sh"
 endless=synthetic:channels=64,rate=30000,seconds=100000,seed=1
 echo "[]" >copy.yaml
 
-# frames FILE OPTIONS...: how many frames it holds; nothing where it cannot be read.
+# frames FILE OPTIONS...: its number of frames; nothing if it cannot be read.
 frames() {
     "$WEIR" info "$@" --json 2>/dev/null | sed -n 's/^ *"frames": \([0-9]*\),*$/\1/p' | head -n 1
 }
@@ -35,13 +35,13 @@ ends() {
     ext=$1
     shift
 
-    # An existing name stays whole without --force.
+    # An existing file is not changed without --force.
     echo old >"out.$ext"
     refused 2 "already exists; use --force to overwrite" "$WEIR" run "$SPIKE" "$endless" -o "out.$ext"
     [ "$(cat "out.$ext")" = old ]
     rm "out.$ext"
 
-    # Ctrl-C and SIGTERM: what there is can be read, and says where it stopped; it is not replaced by the next run.
+    # Ctrl-C and SIGTERM: the part can be read, and states where it stopped; the next run does not replace it.
     for signal in INT TERM; do
         interrupted $signal "out.$ext" "$WEIR" run "$SPIKE" "$endless" -o "out.$ext"
         count=$(frames "out.$ext.part" "$@")
@@ -49,7 +49,7 @@ ends() {
         same "out.$ext.part" "out.$ext.part" "$count" "$@"
         cp "out.$ext.part" before
         refused 2 "was left by an interrupted run" "$WEIR" run "$SPIKE" "$endless" -o "out.$ext"
-        for force in "" --force; do # what is salvaged is not written over by its own rescue
+        for force in "" --force; do # rescuing a part does not overwrite it
             # shellcheck disable=SC2086 # none or one word
             refused 2 "out.$ext.part: is the input" \
                 "$WEIR" run copy.yaml "out.$ext.part" "$@" -o "out.$ext" $force
@@ -58,7 +58,7 @@ ends() {
         rm "out.$ext.part" "out.$ext.json.part"
     done
 
-    # kill -9: what was flushed is there, the same values as a whole run's.
+    # kill -9: flushed rows are in the file, equal to those of a complete run.
     "$WEIR" run "$SPIKE" "$endless" -o "out.$ext" --quiet >out 2>err </dev/null &
     child=$!
     tries=0 count=
@@ -78,7 +78,7 @@ ends() {
     same "out.$ext.part" "whole.$ext" "$count" "$@"
     rm out.* whole.*
 
-    # A full disk: exit 7, one line that says where, and what is there can be read.
+    # A full disk: exit 7, one line that says where, and the part can be read.
     mkdir disk
     if ! mount -t tmpfs -o "size=${disk_mib:-6}m" weir-test disk 2>/dev/null; then
         echo "skipped: the full disk (a tmpfs cannot be mounted here)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the tests of the command share: a folder of their own, and how a failure is said.
+# Shared by tests of the command: a folder of their own, and failure messages.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -20,7 +20,7 @@ status() {
     [ "$got" -eq "$wanted" ] || fail "exit status $got instead of $wanted: $*: $(cat "$work/err")"
 }
 
-# refused N PART COMMAND...: exit status N, one line on standard error that holds PART, nothing on standard
+# refused N PART COMMAND...: exit status N, one line on standard error that contains PART, nothing on standard
 # output, and no file left behind in the folder "clean".
 refused() {
     wanted_status=$1 part=$2
@@ -34,9 +34,9 @@ refused() {
     [ -z "$(ls -A clean)" ] || fail "left behind: $(ls -A clean): $*"
 }
 
-# interrupted SIGNAL FILE COMMAND...: runs it until rows of FILE.part were flushed, sends the signal, and wants
-# exit status 130, nothing of the name FILE, a part whose side file says that it is not complete, and on standard
-# output ($work/out) where it stopped and what is kept.
+# interrupted SIGNAL FILE COMMAND...: runs it until rows of FILE.part were flushed, sends the signal, and expects
+# exit status 130, no FILE, a part whose side file states that it is not complete, and on standard output
+# ($work/out) where it stopped and what is kept.
 interrupted() {
     signal=$1 file=$2
     shift 2

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-# Runs with --checkpoint that are stopped. Between a start and a signal a process is held until its clock is a second
-# on, so that it writes a checkpoint with its next tile, whatever the machine computes in a second.
+# Runs with --checkpoint that are stopped. Between a start and a signal a process is paused until its clock is a
+# second later, so that it writes a checkpoint with its next tile, whatever the machine computes in a second.
 
 number_of() { # of the file behind a name: a checkpoint that is written anew is another one
     # shellcheck disable=SC2012 # a name of ours
     ls -i "$1" 2>/dev/null | awk '{ print $1 }'
 }
 
-# stopped SIGNAL FILE COMMAND...: runs it until it has written a checkpoint to FILE after the one that it began with,
+# stopped SIGNAL FILE COMMAND...: runs it until it has written a checkpoint to FILE after the one with which it began,
 # and sends the signal; its exit status is $got, and its output in $work/out and $work/err.
 stopped() {
     signal=$1 file=$2
@@ -34,7 +34,7 @@ stopped() {
     wait $child || got=$?
 }
 
-# to_the_end COMMAND...: again and again until it ends with 0.
+# to_the_end COMMAND...: repeated until it ends with 0.
 to_the_end() {
     tries=0
     while ! "$@" >"$work/out" 2>"$work/err" </dev/null && [ $tries -lt 5 ]; do

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A bad chain: one line with file, line and column, exit 3, no output file, no .part.
+# An invalid chain: one line with file, line and column, exit 3, no output file, no .part.
 . "$SOURCE/tests/cli/_lib.sh"
 input=synthetic:channels=4,rate=30000,seconds=1,seed=1
 try() { # PART TEXT

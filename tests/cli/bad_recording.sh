@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A bad recording: one line that names file and offset, exit 4 (7 where it cannot be opened), no output
+# An invalid recording: one line with file and offset, exit 4 (7 if it cannot be opened), no output
 # file, no .part.
 . "$SOURCE/tests/cli/_lib.sh"
 sample="$SOURCE/examples/data/test_subsecond.edf"
@@ -25,7 +25,7 @@ grep -q "300000000000" err
 npy good.npy "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 2), }"
 head -c 32 /dev/zero >>good.npy
 status 0 "$WEIR" run c.yaml good.npy --rate 1000
-head -c 60 good.npy >header.npy # cut within the header
+head -c 60 good.npy >header.npy # truncated within the header
 try 4 header.npy header.npy
 head -c 100 "$sample" >header.edf
 try 4 header.edf header.edf
@@ -34,8 +34,8 @@ printf '9999' | dd of=signals.edf bs=1 seek=252 conv=notrunc 2>/dev/null
 try 4 signals.edf signals.edf
 grep -q "9999" err
 
-# Cut within a record: what is whole is read and the rest is named in a notice, whether the header promises more or
-# says -1 (the recorder was still writing).
+# Truncated within a record: complete records are read and a notice reports the rest, whether the header states more
+# or -1 (the recorder was still writing).
 bytes=$(wc -c <"$sample")
 frames() { grep -oE '"frames_in": [0-9]+' out | grep -oE '[0-9]+'; }
 status 0 "$WEIR" run c.yaml "$sample" --json
@@ -49,6 +49,6 @@ for file in record.edf open.edf; do
     status 0 "$WEIR" info $file --json
     tr -d ' \n' <out | grep -q '"notices":\[".*\]' || fail "no notice of what was lost"
 done
-head -c 150 good.npy >data.npy # cut within the data: what is whole is read
+head -c 150 good.npy >data.npy # truncated within the data: complete frames are read
 status 0 "$WEIR" run c.yaml data.npy --rate 100 --json
 grep -q "truncated: 2 of the 4 frames that the header states are complete" out || fail "no notice of the cut: $(cat out)"

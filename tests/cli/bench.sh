@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # weir bench speed: its chain is the example's, its JSON has all rows of DESIGN 11, the plan does not depend on
-# the cut and is held; peers and kernels are run as programs, and those that are not there are named; a peer
+# message lengths and is not exceeded; peers and kernels are run as programs, and missing ones are listed; a peer
 # that is faster at the same work is marked.
 set -eu
 work=$(mktemp -d)
@@ -43,7 +43,7 @@ done
 for work_name in chain filter latency threads shapes pushes; do
     grep -q "\"work\": \"$work_name\"" "$work/json" || { echo "no row of $work_name"; exit 1; }
 done
-grep -q 'liquid-dsp' "$work/json" # among the skipped
+grep -q 'liquid-dsp' "$work/json" # among those left out
 awk '/^  - / { sub(/^  - /, ""); sub(/ +#.*/, ""); print }' "$SOURCE/examples/spike_band_power.yaml" >"$work/units"
 [ "$(wc -l <"$work/units")" -eq 6 ]
 while read -r unit; do

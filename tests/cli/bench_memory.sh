@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# weir bench memory: what must come out of its rows, whatever the machine: growth by shapes and not by sizes
-# under mlx; its limit passed by one buffer at most; idle of policy pages within the limit after every call, and
-# the usual size served from it; weir's chain within its plan and 4 MiB; the heap's count beside the cache's.
+# weir bench memory: results that do not depend on the machine: under mlx memory grows with the number of shapes, not
+# with sizes; its limit is exceeded by one buffer at most; cached bytes of policy pages are within the limit after
+# every call, and serve the usual size; weir's chain is within its plan and 4 MiB; the heap's count equals the cache's.
 . "$SOURCE/tests/cli/_lib.sh"
 status 0 "$WEIR" bench memory --quick --peers "$work/none" --json -o picture.svg
 cp out json
@@ -30,7 +30,7 @@ def check(what, true):
     assert true, what
 
 
-# B2: a stair for each length, and only for lengths.
+# B2: one step per length, and no others.
 one, forty = row("mlx:metal", "constant 300"), row("mlx:metal", "40 lengths")
 check("growth over 40 shapes >= 10 x that of one", forty["growth_bytes"] >= 10 * one["growth_bytes"])
 check("one step a length", forty["steps"] == 39 and one["steps"] == 0)
@@ -51,7 +51,7 @@ for policy in ("fit", "pages", "mlx:cpu"):
         check(f"{policy} at {limit} MiB: idle after every call", r["idle_most_bytes"] <= limit * MIB)
 hot = row("pages", "40 lengths", 16 * MIB)
 check(f"pages at 16 MiB: the usual size is served ({hot['hot_hit_rate']:.4f})", hot["hot_hit_rate"] >= 0.99)
-# M3: who else counts agrees.
+# M3: the other counts agree.
 for r in rows:
     check(r["title"] + ": heap", r["heap_peak_bytes"] == r["held_peak_bytes"] or r["policy"] == "pages")
     check(r["title"] + ": refusals", r["refusals"] == 0)
@@ -69,7 +69,7 @@ CHECKS
 grep -q '</svg>' picture.svg
 grep -q 'mlx:metal, no limit: ' picture.svg
 status 2 "$WEIR" bench memory --row 9999
-# The published 0.97 is of the time it took before: so is what stands beside it.
+# The published 0.97 is relative to the time before; so is the figure next to it.
 status 0 "$WEIR" bench memory --quick --only 'fit, 128 MiB'
 awk '/x former time/ { told = 1 }
     told && $1 == "fit" { off = $3 / $2 - $4; good = off < 0.1 && off > -0.1 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # weir bench units: a line for each unit of weir units, within 80 columns; peers are run as programs with the entries
-# and classes of the descriptors; one that is faster is marked, one that is not there or cannot do it is named.
+# and classes of the descriptors; a faster one is marked, and one that is missing or cannot do it is listed.
 . "$SOURCE/tests/cli/_lib.sh"
 mkdir peers
 cat >peers/ezmsg_unit <<'PEER'
@@ -34,5 +34,5 @@ done
 [ "$(grep -c '"unit"' out)" -eq 1 ] || fail "--only: $(cat out)"
 cp failing peers/ezmsg_unit && chmod +x peers/ezmsg_unit
 status 1 "$WEIR" bench units --rounds 1 --seconds 0.002 --peers peers --only log
-grep -q 'did not run to its end' err || fail "$(cat err)"
+grep -q 'did not finish' err || fail "$(cat err)"
 status 2 "$WEIR" bench units --only nothing

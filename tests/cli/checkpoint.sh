@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# A run with --checkpoint that is killed, or interrupted, goes on with --resume until it ends with 0, with other tiles
-# and threads (S10); its outputs are those of a run that nobody stopped. tests/fault/resume_test.c kills at every call.
+# A run with --checkpoint that is killed, or interrupted, is continued with --resume until it ends with 0, with other
+# tiles and threads (S10); its outputs equal those of an uninterrupted run. tests/fault/resume_test.c kills at every
+# call.
 . "$SOURCE/tests/cli/_lib.sh"
 . "$SOURCE/tests/cli/_stopped.sh"
 input=synthetic:channels=256,rate=30000,seconds=300,seed=1,pause_every=37.7,pause=2
@@ -37,7 +38,7 @@ stopped KILL tail.ckpt "$WEIR" run "$SPIKE" "$input" --start 5s -o tail.raw --ch
 to_the_end "$WEIR" run "$SPIKE" "$input" --start 5s -o tail.raw --checkpoint tail.ckpt --resume
 cmp tail.raw whole.raw && cmp tail.raw.json whole.raw.json || fail "the output differs"
 
-# Where there is no checkpoint yet, and nothing of a former run either, --resume is a start.
+# Without a checkpoint and without a part of an earlier run, --resume starts from the beginning.
 status 0 "$WEIR" run "$SPIKE" synthetic:channels=4,rate=30000,seconds=1,seed=1 -o new.npy --checkpoint job.ckpt --resume
 grep -q "job.ckpt: no checkpoint yet; starting from the beginning" err || fail "silent: $(cat err)"
 status 0 "$WEIR" run "$SPIKE" synthetic:channels=4,rate=30000,seconds=1,seed=1 -o new.npy --force --json \

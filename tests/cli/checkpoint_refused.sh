@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What --resume does not go on with is refused by name, and nothing is changed then (S10).
+# If --resume cannot continue it states why, and changes nothing (S10).
 . "$SOURCE/tests/cli/_lib.sh"
 . "$SOURCE/tests/cli/_stopped.sh"
 slow="common_reference: {mode: median}}, {butterworth: {order: 8, cutoff: 5 kHz}}, {butterworth: {order: 8, cutoff: 4 kHz}"
@@ -21,7 +21,7 @@ stopped KILL job.ckpt "$WEIR" run chain.yaml in.raw $by_hand -o out.npy --checkp
 mkdir kept
 cp -p job.ckpt out.npy.part out.npy.json.part kept
 
-# refused_as_it_is PART COMMAND...: with status 2, and what was left of the run stays as it is.
+# refused_as_it_is PART COMMAND...: with status 2, and the files of the run are not changed.
 refused_as_it_is() {
     refused 2 "$@"
     for kept in kept/*; do
@@ -41,12 +41,12 @@ if grep -q avx2 /proc/cpuinfo 2>/dev/null; then
         env WEIR_SIMD=baseline "$WEIR" run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume \
         --format raw --dtype f32 --channels-in-file 64 --rate 30000 --quiet
 fi
-cp other.raw in.raw # the same bytes, at another time
+cp other.raw in.raw # the same bytes, with another modification time
 refused_as_it_is "job.ckpt: the input or its options have changed" \
     run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
 touch -r other.raw in.raw
 
-# An output that has less than its checkpoint states, other rows, or is not there.
+# An output that is shorter than its checkpoint states, has other rows, or is missing.
 rm -rf job.ckpt out.*
 # shellcheck disable=SC2086 # words
 stopped KILL job.ckpt "$WEIR" run chain.yaml in.raw $by_hand -o out.npy --checkpoint job.ckpt --quiet
@@ -62,7 +62,7 @@ refused 2 "out.npy.part is missing" \
     run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
 cp kept/out.npy.part .
 
-# A checkpoint that is damaged, or is none.
+# A damaged checkpoint, and a file that is not one.
 for at in 0 100 2000; do
     cp kept/job.ckpt .
     printf '\377\376' | dd of=job.ckpt bs=1 seek=$at conv=notrunc 2>/dev/null
@@ -75,14 +75,14 @@ refused 2 "job.ckpt: there is no checkpoint, and the run cannot start from the b
     run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
 [ ! -e job.ckpt ] || fail "a checkpoint of what is not its own"
 
-# Rows behind the checkpoint are cut off; then it goes on to its end.
+# Rows after the checkpoint are removed; then the run continues to its end.
 cp kept/job.ckpt .
 echo "what came later" >>out.npy.part
 run chain.yaml in.raw -o out.npy --checkpoint job.ckpt --resume
 run chain.yaml in.raw -o whole.npy
 cmp out.npy whole.npy || fail "the output differs"
 
-# What makes no sense.
+# Options that contradict each other.
 refused 2 "--resume needs --checkpoint FILE" run chain.yaml in.raw -o new.npy --resume
 refused 2 "--checkpoint needs -o OUTPUT" run chain.yaml in.raw --checkpoint job.ckpt
 refused 2 "--records and --checkpoint cannot be used together" \

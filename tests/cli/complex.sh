@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Complex values from a file to a file: what holds them has them, what does not refuses them by its name.
+# Complex values from file to file: formats and units that support them keep them, others refuse them by name.
 . "$SOURCE/tests/cli/_lib.sh"
 
 # 30 frames of 2 channels, 3 - 4i each.
@@ -36,4 +36,4 @@ refused 2 "x.wav: wav stores real numbers only; the stream is complex (c64)" \
 
 LC_ALL=C "$WEIR" plot wide.npy >plot || fail "plot"
 head -n 1 plot | grep -q 'wide.npy, 10 Hz, magnitude' || fail "$(head -n 1 plot)"
-grep -q '^ *[567]\.[0-9]* |' plot || fail "not about 5: $(cat plot)" # 5 and the air above it
+grep -q '^ *[567]\.[0-9]* |' plot || fail "not about 5: $(cat plot)" # 5 and the margin above it

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Recordings that end within a frame, or before what their header states, from files and from pipes: what is whole is
-# read, the rest is counted in a notice, exit status 0. And files of text that would be read as something else.
+# Recordings that end within a frame, or before what their header states, from files and from pipes: complete
+# frames are read, the rest is counted in a notice, exit status 0. And text files that would be misread.
 . "$SOURCE/tests/cli/_lib.sh"
 echo "[]" >copy.yaml
 
@@ -28,7 +28,7 @@ reads() {
 }
 
 status 0 "$WEIR" run copy.yaml synthetic:channels=2,rate=1000,seconds=0.01 -o whole.raw
-head -c 80 whole.raw >ten.raw # side file left behind
+head -c 80 whole.raw >ten.raw # its side file stays
 raw="--format raw --dtype f32 --channels-in-file 2 --rate 1000"
 # shellcheck disable=SC2086 # words
 {
@@ -60,7 +60,7 @@ printf 'a,b\n1,2\n3,4\n5,\000\000\000' >cut.csv
     printf 'a,b\n"1","2"\n' >quoted.csv
     reads 1 - quoted.csv $csv
 }
-# Nothing is read as something else.
+# Nothing is misread.
 printf '\377\376a\000\n\0001\000\n\000' >utf16.csv
 refused 4 "text in UTF-16, expected UTF-8" "$WEIR" info utf16.csv --rate 1000
 printf 'a,b\n9\0005,1\n' >nul.csv
@@ -71,7 +71,7 @@ printf 'time,x,note\n0,1,"a, b"\n0.001,2,c\n' >note.csv
 refused 4 'leaves this column out' "$WEIR" run copy.yaml note.csv --rate 1000 -o clean/o.npy -q
 status 0 "$WEIR" run copy.yaml note.csv --rate 1000 --exclude note -o o.csv
 [ "$(cat o.csv)" = "$(printf 'x\n1\n2')" ] || fail "not the column: $(cat o.csv)"
-# Labels of text through text: nothing is lost on the way.
+# Labels written and read as text: nothing is lost.
 printf '# time column: none\n"NaN",Time\n1,2\n' >labels.csv
 status 0 "$WEIR" run copy.yaml labels.csv --rate 1000 -o again.csv
 cmp labels.csv again.csv || fail "other labels: $(cat again.csv)"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-# The man page and the pages of units come from the tables: every command, option and unit is there.
+# The man page and the pages of units are generated from the tables: every command, option and unit is in them.
 . "$SOURCE/tests/cli/_lib.sh"
 mkdir doc
 status 0 "$WEIR" docs doc
-status 0 "$WEIR" docs doc # again, over what is there
+status 0 "$WEIR" docs doc # again, over existing files
 for word in "weir run" "weir plan" "weir info" "weir units" 'memory\\-limit' 'message\\-lengths' "EXIT STATUS" NO_COLOR; do
     grep -q -- "$word" doc/weir.1 || fail "no $word in the man page"
 done
@@ -19,8 +19,8 @@ if command -v man >/dev/null; then
 fi
 status 7 "$WEIR" docs none
 
-# What is in doc/ is what the tables say. A page that is not there yet is named and is no error, so that a new unit
-# needs no line elsewhere; one of a unit that is gone is an error.
+# doc/ equals what the tables generate. A missing page is listed and is no error, so that a new unit needs no line
+# elsewhere; a page of a removed unit is an error.
 for page in doc/units/*.md; do
     unit=$(basename "$page" .md)
     [ ! -e "$SOURCE/$page" ] || [ -s "$SOURCE/doc/units/$unit.svg" ] || fail "$page has no picture: make docs"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# S3: --start, --duration, the synthetic source and units count frames from decimals, and stretches that touch in
-# time touch in frames.
+# S3: --start, --duration, the synthetic source and units count frames from decimals, and selections
+# that are adjacent in time are adjacent in frames.
 . "$SOURCE/tests/cli/_lib.sh"
 frames() { # FRAMES ARGUMENTS: info says so
     expected=$1
@@ -21,7 +21,7 @@ frames 3000 "$(of 1s 30000)" --duration 100ms
 frames 15435 "$(of 1s 44100)" --duration 350ms
 frames 27000 "$(of 1s 30000)" --start 0.1
 frames 21000 "$(of 1s 30000)" --start 300ms
-# 0.1 s + 0.2 s is 0.3 s: three stretches are the whole.
+# 0.1 s + 0.2 s is 0.3 s: three selections are the whole.
 for name in a b c; do
     case $name in
     a) part="--duration 0.1" ;;

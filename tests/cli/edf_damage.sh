@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # EDF files as recorders leave them: a damaged end, onsets that jump, a blanked channel, texts with line ends:
-# what can be read is read with exit 0, what is lost is counted in a notice.
+# readable data are read with exit status 0, and a notice counts what is lost.
 . "$SOURCE/tests/cli/_lib.sh"
 field() { # WIDTH TEXT...: each in a field of that width
     width=$1
@@ -51,7 +51,7 @@ grep -qF '"two\nlines,\u0009a tab"' e.npy.json || fail "$(cat e.npy.json)"
 status 0 "$WEIR" info e.npy --json # and back
 said '"two\nlines,\ta tab"'
 
-# A recorder that was killed, and a copy that broke off.
+# A recorder that was killed, and an interrupted copy.
 for records in -1 3; do
     edf d.edf $records -100 '+0\024\024' '+1\024\024' '+2\024\024'
     head -c $(($(wc -c <d.edf) - 5)) d.edf >cut.edf
@@ -64,7 +64,7 @@ for records in -1 3; do
     said "last record truncated (43 of 48 bytes); ignored"
 done
 
-# A file in the wild whose bytes went through a conversion of text: what is lost is told.
+# A file found on the web that was converted as if it were text: the loss is reported.
 mangled="$SHARED/recordings/edf/S001R01_utf8_mangled_64KiB.edf"
 if [ -f "$mangled" ]; then
     status 0 "$WEIR" info "$mangled"
@@ -72,7 +72,7 @@ if [ -f "$mangled" ]; then
     said "2 records have no onset"
 fi
 
-# A blanked channel is in nobody's way who does not want it.
+# A blanked channel does not matter if it is not selected.
 edf b.edf 1 100 '+0\024\024'
 refused 4 "signal 1 (B): digital minimum and maximum are both 100; --exclude 1 leaves it out, --raw delivers its" \
     "$WEIR" run copy.yaml b.edf
@@ -83,7 +83,7 @@ status 0 "$WEIR" info b.edf
 said "channels   1: A"
 said "1 channels are left out: offset 624: signal 1 (B): digital minimum and maximum are both 100"
 
-# More annotations than are kept.
+# More annotations than the maximum.
 list=$(i=0; while [ $i -lt 5 ]; do printf '+1\\024n\\024\\000'; i=$((i + 1)); done)
 # shellcheck disable=SC2046 # a list of words
 edf m.edf 300 -100 $(i=0; while [ $i -lt 300 ]; do printf '+%d\\024\\024\\000%s ' $i "$list"; i=$((i + 1)); done)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Every chain of examples/ runs on the input that its comment names, held inside its plan (M6), and gives
-# something.
+# Every chain of examples/ runs on the input named in its comment, within its plan (M6), and has output.
 set -eu
 cd "$SOURCE"
 work=$(mktemp -d)

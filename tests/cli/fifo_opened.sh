@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Ctrl-C while a fifo that nobody has opened is opened: one line that says so, exit 130; as input, chain and every output.
+# Ctrl-C while weir waits to open a fifo whose other end is closed: one line that says so, exit 130; as input,
+# chain and every output.
 . "$SOURCE/tests/cli/_lib.sh"
 echo "[abs]" >c.yaml
 echo "[threshold_crossing: {threshold: 4}]" >events.yaml

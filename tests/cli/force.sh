@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# An existing output needs --force; it is whole until the new one is.
+# Replacing an existing output needs --force; the old one stays until the new one is complete.
 . "$SOURCE/tests/cli/_lib.sh"
 input=synthetic:channels=2,rate=1000,seconds=1,seed=1
 echo "[abs]" >c.yaml

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# --fuse: the plan says which units have no edge behind them; the bytes are the same on and off, in one band
-# and in several, on one thread and on three.
+# --fuse: the plan shows which units are fused; the bytes are the same on and off, with one channel block and
+# with several, on one thread and on three.
 . "$SOURCE/tests/cli/_lib.sh"
 for channels in 64 1024; do
 	input=synthetic:channels=$channels,rate=30000,seconds=0.3,seed=3

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# M7: what libhdf5 allocates, in the writer and in the helper that reads, is declared as a part of the plan, and the
-# system agrees: the resident set grows by no more than plan + 4 MiB, from before the library is touched at all, and
-# not with the length of the file. (The helper's own is measured in src/recording/hdf5/child_test.c.)
+# M7: what libhdf5 allocates, in the writer and in the helper that reads, is declared in the plan, and the system
+# agrees: the resident set grows by no more than plan + 4 MiB, from before the library is used at all, and not with
+# the length of the file. (The helper's own is measured in src/recording/hdf5/child_test.c.)
 . "$SOURCE/tests/cli/_lib.sh"
 if ! "$WEIR" --version | grep -q "^  hdf5  *read"; then
     echo "skipped: this build is without HDF5"
@@ -27,9 +27,9 @@ for seconds in 2 20; do
     done
 done
 
-# The helper ends with its parent, however that ended, and with the recording's end.
+# The helper ends when its parent ends, in any way, and when the recording is closed.
 mkfifo full
-exec 9<>full # which nobody reads
+exec 9<>full # from which nobody reads
 "$WEIR" run copy.yaml 20.h5 -o - --output-format raw >full 2>/dev/null 9>&- &
 child=$!
 helper=

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-# A source that has nothing for a while: what was written is readable within about a second, in every format that is
-# read from a pipe, and Ctrl-C ends the wait, also that for somebody who opens the other end of a fifo.
+# A source without data for a while: written rows are readable within about a second, for every format that can be
+# read from a pipe, and Ctrl-C ends the wait, also the wait for the other end of a fifo.
 . "$SOURCE/tests/cli/_lib.sh"
 echo "[abs]" >c.yaml
 status 0 "$WEIR" run c.yaml synthetic:channels=2,rate=1000,seconds=1,seed=1 -o in.raw -q
 status 0 "$WEIR" run c.yaml in.raw -o in.csv -q
 raw="--format raw --dtype f32 --channels-in-file 2 --rate 1000"
 
-# ended CHILD PART: SIGINT ends it at once, exit 130; standard error or output holds PART.
+# ended CHILD PART: SIGINT ends it at once, exit 130; standard error or output contains PART.
 ended() {
     kill -s INT "$1"
     got=0

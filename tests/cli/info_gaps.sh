@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# weir info tells in a person's few lines what a recording with gaps is: segments, gaps, start, events,
-# notices; files beside a recording are refused by what they are.
+# weir info describes a recording with gaps in a few lines: segments, gaps, start, events, notices; files that
+# accompany a recording are refused with what they are.
 . "$SOURCE/tests/cli/_lib.sh"
 files="$SHARED/recordings"
 if [ ! -d "$files/made-here" ]; then
@@ -49,7 +49,7 @@ info "$files/edf/biosemi_Newtest17-256.bdf"
 line format "edf: BDF"
 line values "f32 in uV \\(16\\), Boolean \\(1\\), one count is 0.03125 in the first channel"
 
-# Stamps that go back, and segments that follow on each other: no gap of 1e-16 s.
+# Timestamps that go back, and contiguous segments: no gap of 1e-16 s.
 table() { # FILE: rows of a column of times
     { echo "time,x" && sed 's/$/,1/'; } >"$1"
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# No output, nor what is written on the way to it, is an input, however the paths are spelt and with --force too: one
-# line, exit 2, and every file is as it was. tests/cli/_ends.sh has the rescue of a part in every format.
+# No output, and no part or side file of it, may be an input, however the paths are spelt and with --force too: one
+# line, exit 2, and no file is changed. tests/cli/_ends.sh tests rescuing a part in every format.
 . "$SOURCE/tests/cli/_lib.sh"
 signal=synthetic:channels=2,rate=1000,seconds=1,seed=1
 mkdir in
@@ -99,7 +99,7 @@ if "$WEIR" run c.yaml "$signal" -o h.h5 -q 2>/dev/null; then
     diff -r . ../with || fail "not as it was: HDF5"
 fi
 
-# What is no input goes on as before: standard output into a file from its place on, a link that is replaced.
+# Files that are not inputs: standard output into a file from its current position on, a link that is replaced.
 echo head >all
 "$WEIR" run c.yaml r.raw -o /dev/stdout --output-format raw -q >>all
 [ "$(wc -c <all)" -eq $((5 + 2 * 1000 * 4)) ] || fail "$(wc -c <all) bytes"

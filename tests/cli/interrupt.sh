@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Ctrl-C, SIGTERM and a closed terminal end a run well: exit 130, a part that can be read, where it stopped. Under nohup a closed terminal does not.
+# Ctrl-C, SIGTERM and a closed terminal end a run cleanly: exit 130, a part that can be read, where it
+# stopped. Under nohup a closed terminal does not.
 . "$SOURCE/tests/cli/_lib.sh"
 input=synthetic:channels=64,rate=30000,seconds=100000,seed=1
 signals="INT TERM HUP"
@@ -16,7 +17,7 @@ for signal in $signals; do
     grep -q '"frames": [1-9]' out
 done
 
-# Under nohup it goes on after the terminal has closed: more rows are flushed. SIGTERM ends it.
+# Under nohup it continues after the terminal has closed: more rows are flushed. SIGTERM ends it.
 rows() {
     sed -n 's/.*"rows": \([0-9]*\).*/\1/p' nohup.npy.json.part 2>/dev/null | head -n 1
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A unit after a split joins branches; what is not joined is an output of its own; errors name their place.
+# A unit after a split joins branches; a branch that is not joined is an output; errors state their place.
 . "$SOURCE/tests/cli/_lib.sh"
 input=synthetic:channels=3,rate=1000,seconds=2,seed=1
 echo '[scale: {scale: 2}]' >twice.yaml
@@ -11,7 +11,7 @@ for chain in sum minus; do
     cmp twice.npy $chain.npy || fail "$chain: not twice the input"
 done
 
-# A slow branch and a fast one: the difference to a low-passed copy, beside that copy.
+# A slow branch and a fast one: the difference to a low-passed copy, and that copy.
 cat >slow.yaml <<'YAML'
 - split:
     raw: []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# --json of run, plan and info has the keys of DESIGN 8, is JSON, and stands alone on standard output.
+# --json of run, plan and info has the keys of DESIGN 8, is valid JSON, and is all there is on standard output.
 . "$SOURCE/tests/cli/_lib.sh"
 input=synthetic:channels=4,rate=30000,seconds=1,seed=1
 has() {

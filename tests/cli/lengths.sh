@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# --message-lengths: one number a line, zeros allowed, from the start again at its end; S1: any cut and
-# tile gives the same bytes.
+# --message-lengths: one number per line, zeros allowed, repeated from the start; S1: the same bytes for any
+# message boundaries and tile.
 . "$SOURCE/tests/cli/_lib.sh"
 input=synthetic:channels=8,rate=30000,seconds=1,seed=1
 status 0 "$WEIR" run "$SPIKE" "$input" -o whole.npy -q
@@ -11,7 +11,7 @@ for cut in "--message-lengths lengths.txt" "--message-frames 1" "--message-frame
     cmp whole.npy cut.npy || fail "other bytes with $cut"
     grep -q '"frames_in": 30000,' out
 done
-# 12308 frames a round of 5 messages: two rounds are 24616, and 300 + 0 + 7 + 5077 follow
+# 12308 frames per round of 5 messages: two rounds are 24616, and 300 + 0 + 7 + 5077 follow
 status 0 "$WEIR" run "$SPIKE" "$input" --json --message-lengths lengths.txt
 grep -q '"messages": 14,' out || fail "$(grep messages out)"
 try() { # STATUS PART TEXT

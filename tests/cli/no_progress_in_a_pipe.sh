@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Into a pipe or file there is no progress, no colour, no control character; --quiet says nothing at all.
+# Into a pipe or file there is no progress, no colour, no control character; --quiet prints nothing.
 . "$SOURCE/tests/cli/_lib.sh"
 input=synthetic:channels=64,rate=30000,seconds=20,seed=1
 status 0 "$WEIR" run "$SPIKE" "$input"

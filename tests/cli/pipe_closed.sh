@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A closed pipe or a full disk is exit 7 and one line, never a death by SIGPIPE.
+# A closed pipe or a full disk is exit 7 and one line, not SIGPIPE.
 . "$SOURCE/tests/cli/_lib.sh"
 input=synthetic:channels=64,rate=30000,seconds=20,seed=1
 echo "[abs]" >c.yaml

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A plan without -o states what a run with it needs: just as many bytes as the plan with -o, and as that run holds.
+# A plan without -o states what a run with -o needs: as many bytes as the plan with -o, and as that run allocates.
 . "$SOURCE/tests/cli/_lib.sh"
 input=synthetic:channels=64,rate=30000,seconds=2,seed=1
 number() { # KEY: of the JSON in out
@@ -20,7 +20,7 @@ for chain in "$SPIKE" split.yaml; do
     status 0 "$WEIR" plan "$chain" $input -o FILE.npy
     ! grep -q "^with -o" out
 done
-# It is within the limit or said not to be, and no reason to fail.
+# If it is above the limit the plan says so, without failing.
 status 0 "$WEIR" plan "$SPIKE" $input --memory-limit 380KiB
 grep -q "more for the writer, .* in total: does not fit$" out || fail "$(cat out)"
 [ "$(ls)" = "$(printf 'FILE.a.npy\nFILE.a.npy.json\nFILE.b.npy\nFILE.b.npy.json\nFILE.npy\nFILE.npy.json\nerr\nout\nsplit.yaml')" ] ||

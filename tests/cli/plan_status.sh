@@ -21,7 +21,7 @@ refused 5 "memory_limit is 100 KiB" "$WEIR" run "$SPIKE" "$input" -o clean/out.n
 status 5 "$WEIR" run "$SPIKE" "$input" --memory-limit 100K
 grep -q "^total" err
 
-# M2: building the chain and opening the recording keep to the limit too.
+# M2: building the chain and opening the recording respect the limit too.
 for limit in 1K 8K 16K 32K; do
     refused 5 "limit $((${limit%K} * 1024))" "$WEIR" plan "$SPIKE" "$input" --memory-limit $limit
 done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# weir plot: a picture of a recording, well-formed, that loses no extreme; an existing file is kept.
+# weir plot: a well-formed picture of a recording that loses no extreme; an existing file is kept.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -10,7 +10,7 @@ head -n 1 "$work/terminal" | grep -q 'Fp1'
 tail -c 7 "$work/a.svg" | grep -q '</svg>'
 [ "$(grep -c '<path' "$work/a.svg")" -gt 4 ]
 
-# What weir wrote says itself what it is, by its side file: rate, label and unit.
+# The side file of an output provides rate, label and unit.
 printf 'chain:\n  - abs: {}\n' >"$work/chain.yaml"
 "$WEIR" run "$work/chain.yaml" "$sample" -o "$work/abs.npy" >/dev/null 2>&1
 "$WEIR" plot "$work/abs.npy" | head -n 1 | grep -qx 'Fp1, uV   abs.npy, 128 Hz'
@@ -31,7 +31,7 @@ status=0
 "$WEIR" plot "$work/none.npy" >/dev/null 2>&1 || status=$?
 [ "$status" -eq 7 ] || [ "$status" -eq 4 ]
 
-# Annotations and gaps are drawn; other formats than SVG are refused by name.
+# Annotations and gaps are drawn; formats other than SVG are refused by name.
 grep -q 'class="note"' "$work/a.svg" || { echo "FAILED: no annotation in the picture"; exit 1; }
 printf 'time,a\n0,1\n0.1,2\n0.2,1\n5,2\n5.1,1\n5.2,2\n' >"$work/gap.csv"
 "$WEIR" plot "$work/gap.csv" --rate 10 -o "$work/gap.svg" >/dev/null 2>&1
@@ -41,7 +41,7 @@ status=0
 [ "$status" -eq 2 ] && [ ! -e "$work/x.png" ]
 grep -q "written as SVG only; name it $work/x.svg" "$work/error"
 
-# Of an array with more dimensions --channels selects values of a frame, as the notice suggests.
+# For an array with more dimensions --channels selects values of a frame, as the notice suggests.
 printf 'chain:\n  - window: {newaxis: win, window_dur: 10 ms, window_shift: 5 ms}\n' >"$work/chain.yaml"
 "$WEIR" run "$work/chain.yaml" synthetic:channels=4,rate=1000,seconds=2,seed=1 -o "$work/w.npy" -q
 "$WEIR" plot "$work/w.npy" 2>"$work/error" >/dev/null

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# --records: the same table for any tile, threads and messages; CSV and npy agree; the file has its name when it is
-# whole, is no input and no other output, and stays a part after an interruption.
+# --records: the same table for any tile, threads and messages; CSV and npy agree; the file is renamed when it is
+# complete, may not be an input or another output, and stays a part after an interruption.
 . "$SOURCE/tests/cli/_lib.sh"
 input=synthetic:channels=40,rate=30000,seconds=2,seed=1
 cat >c.yaml <<'YAML'
@@ -34,7 +34,7 @@ PY
 fi
 [ "$(wc -c <a.npy)" -eq $((256 + 40 * ($(wc -l <a.csv) - 1))) ] || fail "length of the npy file"
 
-# Two units with records: a file each.
+# Two units with records: one file each.
 cat >two.yaml <<'YAML'
 - split:
     down: [threshold_crossing: {level: 1}]
@@ -53,7 +53,7 @@ refused 2 "would be written for both" "$WEIR" run c.yaml "$input" --records clea
 refused 2 "expected NAME.csv or NAME.npy" "$WEIR" run c.yaml "$input" --records clean/x.txt -q
 echo "[abs]" >abs.yaml
 refused 2 "no unit of the chain writes records" "$WEIR" run abs.yaml "$input" --records clean/x.csv -q
-# A full disk: one line, exit 7, what is left is a part.
+# A full disk: one line, exit 7, a part remains.
 got=0
 (
     ulimit -f 8
@@ -62,7 +62,7 @@ got=0
 [ $got -eq 7 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "full.csv: cannot be written" err || fail "$got: $(cat err)"
 [ ! -e full.csv ] || fail "what is not whole has its name"
 
-# Interrupted: a part with whole rows, for npy with their number.
+# Interrupted: a part with complete rows, for npy with their number.
 endless=synthetic:channels=40,rate=30000,seconds=100000,seed=1
 for name in i.csv i.npy; do
     "$WEIR" run c.yaml "$endless" --records $name >out 2>err </dev/null &

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# --report writes one page that needs nothing else and holds plan and figures.
+# --report writes one page that needs no other file, with plan and figures.
 . "$SOURCE/tests/cli/_lib.sh"
 status 0 "$WEIR" run "$SPIKE" "synthetic:channels=4,rate=30000,seconds=1,seed=1" --report 'r<&>.html' -o 'o<&>.npy'
 page='r<&>.html'

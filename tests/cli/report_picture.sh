@@ -37,7 +37,7 @@ picture a.html | grep -q 'class="note"' || fail "no annotation"
 status 0 "$WEIR" run x2.yaml $input --memory-limit 400K
 refused 5 "does not fit" "$WEIR" run x2.yaml $input --memory-limit 400K --report clean/l.html -q
 
-# It stands in front of an output that can be resumed.
+# With an output that can be resumed.
 status 0 "$WEIR" run x2.yaml $input -o c.npy --checkpoint c.ckpt --report c.html
 status 0 "$WEIR" run x2.yaml $input -o d.npy
 cmp c.npy d.npy || fail "the checkpoint changes the output"

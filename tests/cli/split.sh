@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A split writes out.NAME.npy each; nested names are joined; what passes through is the input.
+# A split writes out.NAME.npy for each branch; nested names are joined; an empty branch is the input.
 . "$SOURCE/tests/cli/_lib.sh"
 input=synthetic:channels=2,rate=1000,seconds=1,seed=1
 cat >c.yaml <<'YAML'

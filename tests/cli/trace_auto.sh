@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# cache_limit auto beside the exact answer on recorded traces: the stall stream, and the buffers of the
-# spike-band chain without tiles, with stalls each 30 messages and each 300. Within 20 % under fit; under pages
-# also within a granule of 2 MiB, which is the least that it keeps, or two. And why pages is the default of the
+# cache_limit auto compared with the exact answer on recorded traces: the stall stream, and the buffers of the
+# spike-band chain without tiles, with stalls every 30 and every 300 messages. Within 20 % under fit; under pages
+# also within a granule of 2 MiB, the least that it keeps, or two of them. And why pages is the default of the
 # process's cache.
 . "$SOURCE/tests/cli/_lib.sh"
 
@@ -19,7 +19,7 @@ compare() { # compare TRACE POLICY SLACK
         'BEGIN { exit !(chosen >= 0.8 * exact - slack && chosen <= 1.2 * exact + slack) }' || fail "$1 under $2"
 }
 
-# 20 buffers a message of 300 frames x 256 channels f32, every 300th message 2 to 40 times as long.
+# 20 buffers per message of 300 frames x 256 channels f32, every 300th message 2 to 40 times as long.
 awk 'BEGIN {
     print "step,op,slot,bytes,active,cached"
     r = 7
@@ -42,13 +42,13 @@ for every in 30 300; do
 done
 for trace in stall.csv chain-30 chain-300; do
     compare $trace fit 0
-    # The smallest limit of chain-300 is below a granule, auto chooses whole ones, and one alone keeps nothing of
-    # buffers that lie across two.
+    # The smallest limit of chain-300 is below a granule, auto chooses whole ones, and one alone keeps no buffer
+    # that extends into two.
     [ $trace = chain-300 ] && granules=2 || granules=1
     compare $trace pages $((granules * 2097152))
 done
 
-# Without a limit: pages holds what is live, fit a set of buffers for each length that it cannot serve.
+# Without a limit: pages keeps what is live, fit a set of buffers for each length that it cannot serve.
 for policy in fit pages; do
     status 0 "$WEIR" trace replay stall.csv --policy $policy --cache-limit none --json
     held=$(number held_peak_bytes) live=$(number live_peak_bytes)

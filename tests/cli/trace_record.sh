@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# weir trace record writes what the chain's cache does; it replays under every policy, and what is wrong is said.
+# weir trace record writes what the chain's cache does; it replays under every policy; errors are reported.
 . "$SOURCE/tests/cli/_lib.sh"
 input=synthetic:channels=4,rate=30000,seconds=1,seed=1
 status 0 "$WEIR" trace record "$SPIKE" "$input" -o trace
@@ -33,7 +33,7 @@ head -c -1 trace >cut # the number of events at the end
 status 0 "$WEIR" trace replay cut
 grep -q "is truncated" err || fail "not said: $(cat err)"
 
-# What an array library would allocate: each unit's output of each message. Here 3 messages of 40
+# What an array library would allocate: a buffer for each unit's output of each message. Here 3 messages of 40
 # frames and one of 30, 2 channels f32; one bin of 50 frames ends in each of the last three.
 printf 'chain:\n- abs\n- binned_aggregate: {bin_duration: 50 ms}\n- log\n' >bins.yaml
 small=synthetic:channels=2,rate=1000,seconds=0.15,seed=1

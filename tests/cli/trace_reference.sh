@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # weir trace replay reproduces every row of every recorded run of MLX's own cache, step by step; a row that
-# differs is named and ends with status 1.
+# differs is reported, with exit status 1.
 . "$SOURCE/tests/cli/_lib.sh"
 [ -d "$SHARED/reference-mlx" ] || { echo "skipped: no recorded runs of MLX in $SHARED/reference-mlx"; exit 77; }
 rows=0 files=0
@@ -21,7 +21,7 @@ for csv in "$SHARED"/reference-mlx/*.csv; do
     grep -q "$count of $count as recorded" out || fail "$name: $(cat out)"
     rows=$((rows + count))
     files=$((files + 1))
-    # Another policy is found out.
+    # Another policy is detected.
     other=mlx:cpu
     [ "$variant" != mlx:cpu ] || other=mlx:cuda
     status 1 "$WEIR" trace replay "$csv" --policy "$other"
@@ -31,7 +31,7 @@ done
 [ "$files" -ge 5 ] && [ "$rows" -ge 17000 ] || fail "$rows rows of $files files"
 echo "$rows rows of $files files"
 
-# One changed row is named.
+# One changed row is reported.
 csv=$SHARED/reference-mlx/cuda-32MiB.csv
 sed 's/^1234,\(.*\),[0-9]*$/1234,\1,7/' "$csv" >changed.csv
 status 1 "$WEIR" trace replay changed.csv

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# weir trace tune names the smallest limit for a hit rate; replays there and one byte below agree.
+# weir trace tune finds the smallest limit for a hit rate; replays there and one byte below agree.
 . "$SOURCE/tests/cli/_lib.sh"
-# Two buffers of 1 MiB and then two of 2 MiB, in turn: all stay idle with 6 MiB, and only then.
+# Two buffers of 1 MiB and then two of 2 MiB, alternating: all stay cached with 6 MiB, and only then.
 awk 'BEGIN {
     print "step,op,slot,bytes,active,cached"
     for (i = 0; i < 2000; i++) {
@@ -20,7 +20,7 @@ status 0 "$WEIR" trace replay turns.csv --policy fit --cache-limit 6291456 --jso
 grep -q '"hits": 3996' out || fail "$(cat out)"
 status 0 "$WEIR" trace replay turns.csv --policy fit --cache-limit 6291455 --json
 ! grep -q '"hits": 3996' out || fail "one byte less serves as many"
-# auto: the same answer, while it runs.
+# auto: the same answer, during the run.
 status 0 "$WEIR" trace replay turns.csv --policy fit --cache-limit auto
 grep -q "cache_limit 6 MiB (auto)" out || fail "$(cat out)"
 # Out of reach: 5, and that share of what can be hit.

@@ -22,14 +22,14 @@ for word in order cuton cutoff Hz required; do
     grep -qw "$word" out || fail "no $word on the page of butterworth"
 done
 
-# A unit that joins branches shows the split before it; a setting that cannot be changed is not named.
+# A unit that joins branches shows the split before it; a setting that cannot be changed is not listed.
 status 0 "$WEIR" units merge
 grep -q "^ *- split: {a: \[\], b: \[abs\]}$" out && grep -q "^ *- merge: {inputs: \[a, b\]" out || fail "$(cat out)"
 ! grep -q "changed while" out
 status 0 "$WEIR" units scale --markdown
 grep -q "^Can be changed while the chain runs: \`scale\`.$" out || fail "$(cat out)"
 
-# What the chain reads for every unit with a memory is on its page, and taken as the page says.
+# Settings that the chain reads for every stateful unit are on its page, and accepted as the page says.
 for unit in butterworth ewma window; do
     status 0 "$WEIR" units $unit
     grep -q "^on_gap  *[a-z]*  *choice" out || fail "no on_gap on the page of $unit: $(cat out)"
@@ -37,7 +37,7 @@ done
 status 0 "$WEIR" units scale
 ! grep -q on_gap out
 
-# What a person reads fits 80 columns: pages of units, plan and summary.
+# Printed text fits 80 columns: pages of units, plan and summary.
 narrow() {
     awk 'length($0) > 80 { print; wide = 1 } END { exit wide }' "$1" || fail "more than 80 columns: $2"
 }

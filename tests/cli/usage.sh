@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Wrong use is exit 2 and says what is wrong; help is exit 0 and on standard output.
+# A usage error is exit 2 and states what is wrong; help is exit 0 and on standard output.
 . "$SOURCE/tests/cli/_lib.sh"
 input=synthetic:channels=2,rate=1000,seconds=1,seed=1
 echo "[abs]" >c.yaml
@@ -37,17 +37,17 @@ done
 status 0 "$WEIR" --version
 grep -q "^weir [0-9]" out && grep -q "^  npy " out
 
-# The hint names an option that there is.
+# The hint names an existing option.
 refused 2 "or --output-format" "$WEIR" run "$SPIKE" synthetic:channels=1,rate=30000,seconds=1,seed=1 -o clean/o.mat
 
-# -h is help in every command and every command under a command.
+# -h is help in every command and subcommand.
 for command in run plan info units plot docs trace bench "trace record" "trace replay" "trace tune" "bench speed" "bench units" "bench memory"; do
     # shellcheck disable=SC2086 # two words
     status 0 "$WEIR" $command -h
     grep -qi "^usage: weir $command" out || fail "$command -h: $(cat out)"
 done
 
-# --format is the input's alone.
+# --format is only for the input.
 printf '1,2\n3,4\n' >in.csv
 status 0 "$WEIR" run c.yaml in.csv --format csv --rate 10 -o - --output-format raw
 grep -q ',' out && fail "--format set the output's" || :

@@ -22,7 +22,7 @@ head() {
     } | dd of=big.wav conv=notrunc status=none
 }
 
-# number KEY: of the JSON in out.
+# number KEY: a number of the JSON in out.
 number() {
     sed -n "s/^ *\"$1\": *\([0-9]*\),*\$/\1/p" out | sed q
 }
@@ -49,18 +49,18 @@ status 0 "$WEIR" run coarse.yaml big.wav $part --memory-limit 16M --json
 [ "$(number frames_in)" -eq $part_frames ] || fail "$(cat out)"
 plan=$(number plan_bytes) before=$(number rss_before_bytes) peak=$(number rss_peak_bytes)
 case ${ASAN_OPTIONS:+asan} in
-asan) ;; # its shadow is no part of a plan
+asan) ;; # its shadow memory is not in the plan
 *) [ $((peak - before)) -le $((plan + 4194304)) ] ||
     fail "RSS grew by $((peak - before)) bytes, the plan is $plan" ;;
 esac
 echo "plan $plan, RSS + $((peak - before)) bytes"
 
-# The last frame is where it should be: counts 1 and 32767.
+# The last frame is at the right place: counts 1 and 32767.
 echo "[]" >copy.yaml
 status 0 "$WEIR" run copy.yaml big.wav --raw --channels 0,1 --start 349.5248s -o end.raw --quiet
 [ "$(tail -c 4 end.raw | od -An -tx1 | tr -d ' ')" = 0100ff7f ] || fail "end: $(tail -c 4 end.raw | od -An -tx1)"
 
-# What follows parses as chunks: then the size field is right, and the rest is no signal.
+# What follows parses as chunks: then the size field is right, and the rest is not signal.
 truncate -s $((44 + 5120 + 8 + 4)) big.wav
 head '\000\024\000\000'
 printf 'LIST\004\000\000\000abcd' | dd of=big.wav bs=1 seek=$((44 + 5120)) conv=notrunc status=none

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Reports, pictures and traces have their name when they are whole: a full disk leaves nothing of them, and what was
-# there stays. A result that is not written is said first; a part is replaced by --force only.
+# Reports, pictures and traces are renamed when they are complete: a full disk leaves nothing of them, and existing
+# files stay. A result that is not written is reported first; a part is replaced by --force only.
 . "$SOURCE/tests/cli/_lib.sh"
 signal=synthetic:channels=2,rate=1000,seconds=1,seed=1
 echo "[abs]" >c.yaml
@@ -31,7 +31,7 @@ done
 mkdir doc
 limited 2 "$WEIR" docs doc
 [ -z "$(ls doc)" ] || fail "part of the man page is left: $(ls doc)"
-for name in r.html p.svg t.trace; do # what somebody left under the part's name
+for name in r.html p.svg t.trace; do # an existing file of the part's name
     rm -f $name
     echo rows >$name.part
     case $name in
@@ -47,13 +47,13 @@ for name in r.html p.svg t.trace; do # what somebody left under the part's name
     [ "$(cat mine)" = mine ] && [ -s $name ] && [ ! -e $name.part ] || fail "$name: a link was followed"
 done
 
-# Without -o nothing is written: said in the first line.
+# Without -o nothing is written: reported in the first line.
 status 0 "$WEIR" run c.yaml "$signal"
 head -n 1 err | grep -q "no -o OUTPUT: the result is computed, not written" || fail "$(head -n 1 err)"
 status 0 "$WEIR" run c.yaml "$signal" -o y.npy
 ! grep -q "no -o" err || fail "said with -o"
 
-# Killed, and run again: the rows that were there are still there.
+# Killed, and run again: the rows written before are still there.
 "$WEIR" run c.yaml synthetic:channels=2,rate=1000,seconds=1e6,seed=1 -o k.npy -q >out 2>err </dev/null &
 child=$!
 tries=0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# An output that cannot be written to its end: exit 7, one line that names what is kept as .part.
+# An output that cannot be written completely: exit 7, one line that names what is kept as .part.
 . "$SOURCE/tests/cli/_lib.sh"
 input=synthetic:channels=64,rate=30000,seconds=2,seed=1
 echo "[abs]" >c.yaml

@@ -216,7 +216,8 @@ static void check_live(const fixture *at, const test_signal *signal, const test_
             const char *now = row->example != NULL ? row->example : row->preset;
             weir_value value = weir_text(row->name, ways[i].other ? text : now);
             weir_err err = weir_chain_set(chain, node, &value);
-            if (ways[i].other && err == WEIR_E_CHAIN) { /* out of range beside the other settings */
+            /* out of range, with the other settings valid */
+            if (ways[i].other && err == WEIR_E_CHAIN) {
                 weir_chain_destroy(chain);
                 test_output_free(&output);
                 break;

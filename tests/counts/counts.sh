@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Instructions of each kernel and of small pushes, counted by callgrind: none may grow by more than 5 % over
-# counts.txt, at each SIMD level that valgrind runs (it has AVX2, not AVX-512). The counts are of one compiler
-# and C library, named in that file; with others the test is skipped. `make counts` writes the file again. What
-# is new is named and is no error, so that a new unit or kernel needs no line here.
+# counts.txt, at each SIMD level that valgrind supports (AVX2, not AVX-512). The counts are of one compiler
+# and C library, named in that file; with others the test is skipped. `make counts` writes the file again. New
+# ones are listed and are no error, so that a new unit or kernel needs no line here.
 set -eu
 build=$(dirname "$WEIR")
 count=$build/tests/count
@@ -27,10 +27,10 @@ stated=$(sed -n 's/^# counted with: //p' "$table" 2>/dev/null || true)
 [ "$record" = "--record" ] || [ "$about" = "$stated" ] ||
     skip "this build is $about; counts.txt is of $stated"
 
-# glibc's plain memcpy, log and pow, whatever this processor likes best: the counts are not to depend on it.
+# glibc's plain memcpy, log and pow, whichever is best for this processor: the counts must not depend on it.
 GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX_Fast_Unaligned_Load,-ERMS,-FSRM,-SSSE3,-AVX,-AVX2,-FMA,-FMA4
 export GLIBC_TUNABLES
-# Each return from `counted` writes a part: its instructions alone.
+# Each return from `counted` writes a part: only its instructions.
 for level in avx2 baseline; do
     mkdir "$work/$level"
     if ! WEIR_SIMD=$level valgrind --tool=callgrind --toggle-collect=counted --dump-after=counted \

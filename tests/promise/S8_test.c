@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * S8_test.c: what float64 sections lose: every design of a grid of rates, edges and orders against a filter designed
- * and run in long double, on noise with an offset of up to 100 standard deviations. A design is either within 1e-9 of
- * the output's RMS, or refused because float64 cannot carry it.
+ * S8_test.c: the error of float64 sections: every design of a grid of rates, edges and orders
+ * compared with a filter designed and run in long double, on noise with an offset of up to 100
+ * standard deviations. A design is either within 1e-9 of the output's RMS, or refused because
+ * float64 cannot represent it.
  *
- * The judge: poles of the analog prototype, pre-warped edges, bilinear transform (Oppenheim and Schafer, 7.3 and
- * 6.3), direct form II transposed, all in long double; nothing of it is the library's.
+ * The reference: poles of the analog prototype, pre-warped edges, bilinear transform (Oppenheim and
+ * Schafer, 7.3 and 6.3), direct form II transposed, all in long double; nothing of it is the
+ * library's.
  */
 #include "conform/stream.h"
 
@@ -48,7 +50,7 @@ static real gain_at(const filter *f, real w)
     return cabsl(gain);
 }
 
-/* Of two poles and two zeros, each pair conjugate or real; of one each where second is false. */
+/* With two poles and two zeros, each pair conjugate or real; one of each if second is false. */
 static void
 add(filter *f, number pole, number other_pole, number zero, number other_zero, bool second)
 {
@@ -105,7 +107,7 @@ static real step(filter *f, real x)
     return x;
 }
 
-/* As if x had been there for ever (S9). */
+/* As if x had been the input permanently before (S9). */
 static void start(filter *f, real x)
 {
     for (size_t i = 0; i < f->count; i++) {
@@ -117,7 +119,7 @@ static void start(filter *f, real x)
     }
 }
 
-/* Error over RMS; -1 where the design is refused. */
+/* Error over RMS; -1 if the design is refused. */
 static double error_of(const test_signal *signal, int order, double cuton, double cutoff)
 {
     weir_value settings[3] = {weir_number("order", order)};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * as_array_limit_test.c: a conversion for another heap limits what that heap's default cache keeps, at the first
- * message and only there (SEEDS B5). A heap that is only address space (nominal) stands for a device; each case
- * has a process of its own.
+ * as_array_limit_test.c: a conversion for another heap limits what that heap's default cache keeps,
+ * at the first message and only there (SEEDS B5). A heap that is only address space (nominal)
+ * represents a device; each case has a process of its own.
  */
 #include "cache/default.h"
 #include "children.h"
@@ -119,7 +119,7 @@ static const child_case cases[] = {
     {"the_default", the_default},
     {"the_environment_before_the_default", the_environment_before_the_default},
     {"in_the_process_that_converts", in_the_process_that_converts},
-    {"exported", exported}, /* the last: for who is spawned with a limit */
+    {"exported", exported}, /* the last: for a spawned process with a limit */
 };
 #define CASES (sizeof cases / sizeof cases[0])
 

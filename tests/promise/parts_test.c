@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * parts_test.c: a composite unit is its parts: the same bits as when they are added one by one, names in
- * plan and errors, settings while running; and a part's error leaves the chain as it was.
+ * parts_test.c: a composite unit equals its parts: the same bits as when they are added one by one,
+ * names in plan and errors, settings while running; and a part's error leaves the chain as it was.
  */
 #include "chain/chain.h"
 #include "conform/stream.h"

@@ -46,8 +46,8 @@ typedef struct weiri_hdf5 {
     bool goes_on;            /* writing: the file exists already */
     bool dead;               /* writing failed: nothing more is written, and closing succeeds */
     bool past_end;           /* a read went beyond the file's end */
-    haddr_t
-        short_at; /* the last read that found too few bytes: offset, bytes requested, bytes found */
+    /* the last read that found too few bytes: offset, bytes requested, bytes found */
+    haddr_t short_at;
     size_t short_bytes, short_found;
     weir_err err; /* of our own reads and writes, with its text */
     char why[300];
