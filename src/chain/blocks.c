@@ -232,7 +232,7 @@ static void do_pieces(group_run *at, weiri_pool_fn run, int count)
     weiri_pool *pool = at->chain->running->pool;
     size_t bytes = at->shares[0].consume * at->group->in.frame_bytes;
     if (pool != NULL && count > 1 && bytes >= LEAST_SHARED_BYTES) {
-        weiri_pool_run(pool, run, at, count);
+        weiri_pool_run(pool, run, at, count, bytes);
         return;
     }
     for (int piece = 0; piece < count; piece++) {
