@@ -95,7 +95,7 @@ static void put_plan(const weir_unit_info *unit, const weir_plan *plan, FILE *fi
  * nothing is written. */
 static void put_example_plan(const weir_unit_info *unit, FILE *file)
 {
-    static char names[PAGE_CHANNELS][8];
+    static char names[PAGE_CHANNELS][12];
     static const char *labels[PAGE_CHANNELS];
     for (int i = 0; i < PAGE_CHANNELS; i++) {
         snprintf(names[i], sizeof names[i], "%d", i);

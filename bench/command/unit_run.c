@@ -32,7 +32,7 @@ static double now_ns(void)
 static weir_err
 make(const char *before, const char *entries, weir_spec *spec, weir_chain **ret_chain)
 {
-    static char names[BENCH_CHANNELS][8];
+    static char names[BENCH_CHANNELS][12];
     static const char *labels[BENCH_CHANNELS];
     for (int i = 0; i < BENCH_CHANNELS; i++) {
         snprintf(names[i], sizeof names[i], "%d", i);
