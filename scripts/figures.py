@@ -57,6 +57,13 @@ def pushes(d):
             + ", ".join(f"{t['threads']} threads {t['over_one']['median']:.2f}" for t in threads)
             + "."
         )
+    busy = [row for row in rows(d, "busy") if row["threads"] > 1]
+    if busy:
+        lines.append(
+            f"The same beside {busy[0]['busy_programs']} programs that use all the time they get: "
+            + ", ".join(f"{t['threads']} threads {t['over_one']['median']:.2f} times" for t in busy)
+            + "."
+        )
     steady = d["ns_per_sample_from_300_x_64"]
     lines.append(
         f"The chain takes {steady['min']:.2f} to {steady['max']:.2f} ns per sample, for messages of 300 to 9000 frames "

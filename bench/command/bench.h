@@ -53,6 +53,7 @@ typedef struct bench_job {
     uint64_t channels, frames; /* per message */
     uint64_t threads, tile;    /* 0 = weir's own choice */
     bool one_by_one;           /* neighbours are not fused */
+    int busy;                  /* other programs that compute meanwhile */
     /* number of input values that are cycled through; 0 = BENCH_RING messages */
     size_t walk;
     bool thread_time; /* processor time, not clock time: for pushes longer than a time slice */

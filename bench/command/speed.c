@@ -7,8 +7,11 @@
 #include "speed.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { OPT_ROUNDS = 0x400, OPT_SECONDS, OPT_PEERS, OPT_KERNELS };
@@ -86,7 +89,25 @@ static void list_chain(bench *b)
     }
 }
 
-/* Row 2: the time of each push; row 3: threads. */
+/* Row 3: threads, alone and beside two programs that compute all the time. */
+static void list_threads(bench *b)
+{
+    bench_job job = whole;
+    job.channels = 1024;
+    for (int busy = 0; busy <= 2; busy += 2) {
+        job.tile = busy ? 0 : BENCH_FRAMES;
+        job.busy = busy;
+        for (uint64_t threads = 1; threads <= b->threads; threads *= 2) {
+            char title[80];
+            snprintf(title, sizeof(title), "%llu thread%s", (unsigned long long)threads,
+                     threads == 1 ? "" : "s");
+            job.threads = threads;
+            add(b, busy ? "busy" : "threads", title, &job);
+        }
+    }
+}
+
+/* Row 2: the time of each push. */
 static void list_wide(bench *b)
 {
     bench_job job = whole;
@@ -97,16 +118,6 @@ static void list_wide(bench *b)
     add_peers(b, "latency", true, &job);
     job.thread_time = true; /* without the time of other programs on a busy machine */
     add(b, "latency", "weir, processor's time", &job);
-    job = whole;
-    job.channels = 1024;
-    job.tile = BENCH_FRAMES;
-    for (uint64_t threads = 1; threads <= b->threads; threads *= 2) {
-        char title[80];
-        snprintf(title, sizeof(title), "%llu thread%s", (unsigned long long)threads,
-                 threads == 1 ? "" : "s");
-        job.threads = threads;
-        add(b, "threads", title, &job);
-    }
 }
 
 /* Row 5: the cost of a sample, for any shape: all use one buffer of 147 MB, the size of the
@@ -143,6 +154,32 @@ static void list_shapes(bench *b)
     }
 }
 
+enum { BUSY_MOST = 4 };
+
+/* Programs that do nothing but compute; they end with this one, if it does not end them. */
+static void start_busy(pid_t *children, int count)
+{
+    fflush(NULL);
+    for (int i = 0; i < count; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            for (volatile unsigned n = 0;; n++) {
+            }
+        }
+    }
+}
+
+static void end_busy(const pid_t *children, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (children[i] > 0) {
+            kill(children[i], SIGKILL);
+            waitpid(children[i], NULL, 0);
+        }
+    }
+}
+
 /* 0, or the exit status after a line was printed. */
 static int run_entry(bench *b, entry *e, uint64_t round)
 {
@@ -152,7 +189,10 @@ static int run_entry(bench *b, entry *e, uint64_t round)
                                 e->version, sizeof(e->version));
     } else {
         bool each = strcmp(e->work, "latency") == 0;
+        pid_t busy[BUSY_MOST];
+        start_busy(busy, e->job.busy);
         weir_err err = bench_weir(&b->input, &e->job, e->seconds, each, &e->taken[round]);
+        end_busy(busy, e->job.busy);
         status = err == WEIR_OK ? 0 : cli_fail_weir(err);
     }
     return cli_stop ? weir_err_exit_status(WEIR_E_INTERRUPTED) : status;
@@ -261,6 +301,19 @@ const entry *bench_own(const bench *b, const entry *e)
             return own;
     }
     return NULL;
+}
+
+const entry *bench_one_thread(const bench *b, const entry *e)
+{
+    const entry *one = &b->entries[0];
+    while (strcmp(one->work, e->work) != 0)
+        one++;
+    return e->job.threads > 0 ? one : NULL;
+}
+
+spread bench_over_one(const bench *b, const entry *e)
+{
+    return bench_ratio(b, e, bench_one_thread(b, e), e->job.busy ? NS_PER_PUSH : NS_MEDIAN);
 }
 
 double bench_unit_ns(const bench *b, size_t i)
@@ -377,6 +430,7 @@ static int everything(bench *b)
         b->threads = processors < 1 ? 1 : processors > 8 ? 8 : (uint64_t)processors;
     list_chain(b);
     list_wide(b);
+    list_threads(b);
     list_shapes(b);
     int status = run(b);
     if (status == 0 && b->json)

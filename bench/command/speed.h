@@ -13,7 +13,7 @@ enum { MOST_RUNS = 64, MOST_ROUNDS = 101, CUTS = 3 };
 
 /* One line: what is run in each round. */
 typedef struct entry {
-    const char *work; /* "chain" "filter" "units" "latency" "threads" "shapes" "pushes" */
+    const char *work; /* "chain" "filter" "units" "latency" "threads" "busy" "shapes" "pushes" */
     char title[80];
     const char *precision;  /* of the stream and, if different, of the arithmetic */
     const bench_peer *peer; /* NULL = weir */
@@ -72,6 +72,11 @@ const entry *bench_own(const bench *b, const entry *e);
  * one before, using the fastest run of each, since a difference of medians is hidden by the
  * noise of a busy machine. */
 double bench_unit_ns(const bench *b, size_t i);
+/* The entry with one thread of the same work, where the entry is one of those with threads; else NULL. And how many
+ * times as fast it is: by median pushes; beside busy programs by all of them, since a push that waits for a thread
+ * without a core is what the row is about. */
+const entry *bench_one_thread(const bench *b, const entry *e);
+spread bench_over_one(const bench *b, const entry *e);
 /* A peer that is faster than weir at the same work and precision. */
 bool bench_is_slower(const bench *b, const entry *e);
 /* For weir's filter, pushes included: the fraction of its kernel's limit that it reaches, in the

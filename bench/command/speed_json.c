@@ -37,8 +37,11 @@ static json_t *row_json(const bench *b, const entry *e)
         json_object_set_new(row, "limit_ns_per_sample", json_real(limit_ns));
         json_object_set_new(row, "share_of_limit", json_real(share));
     }
-    if (e->job.threads > 0)
+    if (e->job.threads > 0) {
         json_object_set_new(row, "threads", json_integer((json_int_t)e->job.threads));
+        json_object_set_new(row, "busy_programs", json_integer(e->job.busy));
+        json_object_set_new(row, "over_one", spread_json(bench_over_one(b, e)));
+    }
     if (own != NULL) {
         json_object_set_new(row, "weir_over_it", spread_json(bench_ratio(b, own, e, X_REAL_TIME)));
         if (bench_figure(e, 0, NS_99) > 0)
@@ -52,17 +55,11 @@ static json_t *row_json(const bench *b, const entry *e)
 static json_t *rows_json(const bench *b)
 {
     json_t *rows = json_array();
-    const entry *one = NULL;
     for (size_t i = 0; i < b->count; i++) {
         const entry *e = &b->entries[i];
         if (strcmp(e->work, "units") == 0)
             continue;
-        json_t *row = row_json(b, e);
-        if (strcmp(e->work, "threads") == 0) {
-            one = one ? one : e;
-            json_object_set_new(row, "over_one", spread_json(bench_ratio(b, e, one, NS_MEDIAN)));
-        }
-        json_array_append_new(rows, row);
+        json_array_append_new(rows, row_json(b, e));
     }
     return rows;
 }

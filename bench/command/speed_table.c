@@ -163,28 +163,24 @@ static void print_latency(const bench *b)
     finish(table);
 }
 
-static void print_threads(const bench *b)
+static void print_threads(const bench *b, const char *work, const char *title, const char *more)
 {
-    const entry *one = NULL;
-    cli_table *table = cli_table_create("|>x real time|>min|>max|>speedup|>min|>max");
+    figure what = strcmp(work, "busy") == 0 ? NS_PER_PUSH : NS_MEDIAN;
+    cli_table *table = cli_table_create("|>us a push|>min|>max|>over one|>min|>max");
     for (size_t i = 0; i < b->count; i++) {
         const entry *e = &b->entries[i];
-        if (strcmp(e->work, "threads") != 0)
+        if (strcmp(e->work, work) != 0)
             continue;
-        one = one ? one : e;
-        spread x = bench_spread(b, e, X_REAL_TIME), over = bench_ratio(b, e, one, NS_MEDIAN);
+        spread ns = bench_spread(b, e, what), over = bench_over_one(b, e);
         cli_table_cell(table, "%s", e->title);
-        cli_table_cell(table, "%.1f", x.median);
-        cli_table_cell(table, "%.1f", x.min);
-        cli_table_cell(table, "%.1f", x.max);
+        cli_table_cell(table, "%.1f", ns.median / 1e3);
+        cli_table_cell(table, "%.1f", ns.min / 1e3);
+        cli_table_cell(table, "%.1f", ns.max / 1e3);
         cli_table_cell(table, "%.2f", over.median);
         cli_table_cell(table, "%.2f", over.min);
         cli_table_cell(table, "%.2f", over.max);
     }
-    heading(
-        "Threads",
-        " (the chain, 1024 channels, messages and tiles of 300 frames; speedup: compared with one "
-        "thread, by median pushes)");
+    heading(title, more);
     finish(table);
 }
 
@@ -270,7 +266,10 @@ void bench_speed_print(const bench *b)
     print_filter_share(b);
     print_units(b);
     print_latency(b);
-    print_threads(b);
+    print_threads(b, "threads", "Threads",
+                  " (the chain, 1024 channels, messages and tiles of 300 frames; median pushes)");
+    print_threads(b, "busy", "Threads beside two busy programs",
+                  " (the same, tiles of weir's choice; mean of all pushes)");
     print_shapes(b);
     print_pushes(b);
     if (b->kernels)

@@ -3,8 +3,8 @@
  * blocks.c: one call of a group. First how many frames each of its steps consumes and produces, by counts alone
  * (due.h); then the steps run, block by block. For a group of one block and one step this only calls the unit's run.
  * Otherwise each block's channels are copied into a scratch buffer, or read where they are if the first unit can,
- * processed by all steps from buffer to buffer, and the result is copied to its place in the edge. Blocks are
- * independent, so the bits are those of the whole width (S1).
+ * processed by all steps from buffer to buffer, and the result is copied to its place in the edge, or written there
+ * if the last unit can. Blocks are independent, so the bits are those of the whole width (S1).
  */
 #include <string.h>
 
@@ -186,6 +186,7 @@ static void one_block(void *user, int number, int thread)
     weiri_work work;
     work.in[0] = at->call->in[0] + (size_t)first->first_channel * group->in.channel_bytes;
     work.in_stride = group->in_stride;
+    work.out_stride = 0;
     if (group->gathers) {
         gather(&group->in, first, at->call->in[0], strips[0], at->shares[0].consume);
         work.in[0] = strips[0];
@@ -193,12 +194,17 @@ static void one_block(void *user, int number, int thread)
     for (int i = 0; i < at->steps; i++) {
         const share *s = &at->shares[i];
         int strip = s->step->strip;
-        work.out = strip == WEIRI_STRIP_NONE ? at->call->out : strips[strip];
+        if (strip != WEIRI_STRIP_NONE) {
+            work.out = strips[strip];
+        } else {
+            work.out = at->call->out + (size_t)first->first_channel * group->out.channel_bytes;
+            work.out_stride = group->out_stride;
+        }
         run_step(at->chain, s, &s->run->blocks[number], &work, scratch);
         work.in[0] = work.out;
         work.in_stride = 0;
     }
-    if (group->blocks > 1 && at->steps == group->length) {
+    if (group->scatters && at->steps == group->length) {
         scatter(&group->out, first, work.out, at->call->out, at->shares[at->steps - 1].produce);
     }
 }
@@ -218,20 +224,6 @@ static void some_frames(void *user, int piece, int thread)
     run_step(at->chain, &s, &s.run->blocks[piece], &work, scratch_of(at->chain, thread));
 }
 
-/* The counts of the threads' blocks go to the first. */
-static void gather_counts(const weir_chain *chain, const weiri_step *step)
-{
-    weiri_step_run *run = run_of(chain, step);
-    for (int b = 1; b < step->blocks; b++) {
-        for (uint64_t c = 0; c < step->channels; c++) {
-            run->blocks[0].missing[c] += run->blocks[b].missing[c];
-            run->blocks[b].missing[c] = 0;
-        }
-        run->blocks[0].saturated += run->blocks[b].saturated;
-        run->blocks[b].saturated = 0;
-    }
-}
-
 /* Less is done by the caller before a worker has looked. */
 #define LEAST_SHARED_BYTES 32768
 
@@ -240,7 +232,7 @@ static void do_pieces(group_run *at, weiri_pool_fn run, int count)
     weiri_pool *pool = at->chain->running->pool;
     size_t bytes = at->shares[0].consume * at->group->in.frame_bytes;
     if (pool != NULL && count > 1 && bytes >= LEAST_SHARED_BYTES) {
-        weiri_pool_run(pool, run, at, count);
+        weiri_pool_run(pool, run, at, count, bytes);
         return;
     }
     for (int piece = 0; piece < count; piece++) {
@@ -270,12 +262,11 @@ static void run_alone(group_run *at)
     share_alone(&at->shares[0], at->call);
     if (s->step->by_frame) {
         do_pieces(at, some_frames, s->step->blocks);
-        gather_counts(at->chain, s->step);
     } else if (at->group->blocks > 1) {
         do_pieces(at, one_block, at->group->blocks);
     } else {
         weiri_work work;
-        work.in_stride = 0;
+        work.in_stride = work.out_stride = 0;
         work.out = at->call->out;
         for (int k = 0; k < s->step->inputs; k++) {
             work.in[k] = at->call->in[k];
@@ -298,7 +289,7 @@ run_plain(weir_chain *chain, const weiri_group *group, weiri_group_run *run, wei
         work.consumed = work.produced = step_run->consumed;
         work.consume = work.produce = frames;
         work.ended = false;
-        work.in_stride = 0;
+        work.in_stride = work.out_stride = 0;
         work.in[0] = call->in[0];
         for (int k = 1; k < step->inputs; k++) {
             work.in[k] = call->in[k];
@@ -353,6 +344,20 @@ void weiri_group_call(weir_chain *chain,
         run_plain(chain, group, run, call);
     } else {
         run_steps(chain, group, run, call);
+    }
+}
+
+void weiri_step_gather_counts(const weir_chain *chain, int number)
+{
+    const weiri_step *step = &chain->plan->steps[number];
+    weiri_block *blocks = chain->running->steps[number].blocks;
+    for (int b = 1; step->by_frame && b < step->blocks; b++) {
+        for (uint64_t c = 0; c < step->channels; c++) {
+            blocks[0].missing[c] += blocks[b].missing[c];
+            blocks[b].missing[c] = 0;
+        }
+        blocks[0].saturated += blocks[b].saturated;
+        blocks[b].saturated = 0;
     }
 }
 

@@ -128,6 +128,8 @@ typedef struct weiri_group {
     int blocks;
     bool gathers; /* its input is copied into a scratch buffer, block by block; else read where it is */
     size_t in_stride; /* values, where it is read there; 0 = frames are adjacent */
+    bool scatters;
+    size_t out_stride; /* the same of its output: 0 = it is copied, where there are several blocks */
     size_t take;  /* most input frames of one call */
     weiri_layout in, out;
     /* The edge after it. */
@@ -339,6 +341,8 @@ void weiri_group_call(weir_chain *chain,
                       weiri_call *call);
 /* A step's place and states as before the first frame of a segment; `hold`: states stay. */
 void weiri_step_reset(weir_chain *chain, int step, bool hold);
+/* Adds what threads counted, each in a block of its own, to the step's first block: before counts are read. */
+void weiri_step_gather_counts(const weir_chain *chain, int step);
 #define WEIRI_GROUP_STEPS 32 /* of a group at most */
 
 /* state.c */

@@ -171,6 +171,19 @@ static uint64_t choose_width(const weiri_plan *plan, const weiri_group *group)
     return width < channels ? width : channels;
 }
 
+static weiri_layout layout_of(const weir_spec *spec)
+{
+    weiri_split split = weiri_spec_channels(spec);
+    size_t channel = (size_t)split.inner * weir_dtype_bytes(spec->dtype);
+    return (weiri_layout){(size_t)weir_spec_frame_bytes(spec), (size_t)split.outer,
+                          (size_t)split.size * channel, channel};
+}
+
+static bool is_strided(const weiri_step *step)
+{
+    return step->ops->strided || step->ops->compute != NULL;
+}
+
 static bool stays_in_l2(const weiri_group *group)
 {
     double tile = (double)group->take * (double)weir_spec_frame_bytes(group->first->in);
@@ -190,25 +203,45 @@ static bool goes_alone(const weiri_plan *plan, const weiri_group *group)
  * read in order, and each once. */
 static bool reads_in_rows(const weiri_group *group)
 {
-    const weiri_unit_ops *ops = group->first->ops;
-    return (ops->strided || ops->compute != NULL) && group->in.outer == 1 && stays_in_l2(group);
+    return is_strided(group->first) && group->in.outer == 1 && stays_in_l2(group);
 }
 
-/* A stateless step that couples channels: its frames, not its channels, are divided among the threads. */
+/* And of its output: where there are several steps they are in L1, and each line of a row is written as a whole. */
+static bool writes_in_rows(const weiri_group *group)
+{
+    return is_strided(group->last) && group->out.outer == 1 && stays_in_l2(group);
+}
+
+static void choose_copies(weiri_group *group)
+{
+    group->in = layout_of(group->first->in);
+    group->out = layout_of(&group->last->out);
+    group->gathers = group->blocks > 1 && !reads_in_rows(group);
+    group->scatters = group->blocks > 1 && !writes_in_rows(group);
+    if (group->blocks > 1 && !group->gathers) {
+        group->in_stride = (size_t)weir_spec_columns(group->first->in);
+    }
+    if (group->blocks > 1 && !group->scatters) {
+        group->out_stride = (size_t)weir_spec_columns(&group->last->out);
+    }
+}
+
+/* A stateless step alone: its frames, not its channels, are divided among the threads: whole rows, and it may couple
+ * channels. */
 static bool divides_by_frame(const weiri_plan *plan, const weiri_group *group)
 {
     const uint32_t memory = WEIR_UNIT_STATEFUL | WEIR_UNIT_CHANGES_RATE;
-    return plan->threads > 1 && group->first == group->last && !group->first->has_blocks &&
-           !group->finds && (group->first->ops->info.flags & memory) == 0;
+    return plan->threads > 1 && group->first == group->last && !group->finds &&
+           (group->first->ops->info.flags & memory) == 0;
 }
 
 /* Which scratch buffer each step writes to: where its input is if it may, else the other one; the first gets
- * the gathered input. Only the last step of a group of one block writes to the edge. */
+ * the gathered input. Only the last step of a group that copies no output writes to the edge. */
 static void choose_strips(weiri_group *group)
 {
     int here = group->gathers ? 0 : WEIRI_STRIP_NONE; /* the input must not be written to */
     for (weiri_step *step = group->first; step != NULL; step = step->next) {
-        if (step == group->last && group->blocks == 1) {
+        if (step == group->last && !group->scatters) {
             step->strip = WEIRI_STRIP_NONE;
         } else if (here == WEIRI_STRIP_NONE || !weiri_step_in_place(step)) {
             step->strip = here == 0 ? 1 : 0;
@@ -243,29 +276,16 @@ shape_block(weir_chain *chain, weiri_step *step, int shape, uint64_t first, uint
     return WEIR_OK;
 }
 
-static weiri_layout layout_of(const weir_spec *spec)
-{
-    weiri_split split = weiri_spec_channels(spec);
-    size_t channel = (size_t)split.inner * weir_dtype_bytes(spec->dtype);
-    return (weiri_layout){(size_t)weir_spec_frame_bytes(spec), (size_t)split.outer,
-                          (size_t)split.size * channel, channel};
-}
-
 static weir_err divide(weir_chain *chain, weiri_plan *plan, weiri_group *group)
 {
     uint64_t channels = group->first->channels;
     group->block_channels = channels;
-    if (group->first->has_blocks && !goes_alone(plan, group)) {
+    if (group->first->has_blocks && !goes_alone(plan, group) && !divides_by_frame(plan, group)) {
         group->block_channels = choose_width(plan, group);
     }
     group->blocks =
         channels == 0 ? 1 : (int)((channels + group->block_channels - 1) / group->block_channels);
-    group->in = layout_of(group->first->in);
-    group->out = layout_of(&group->last->out);
-    group->gathers = group->blocks > 1 && !reads_in_rows(group);
-    if (group->blocks > 1 && !group->gathers) {
-        group->in_stride = (size_t)weir_spec_columns(group->first->in);
-    }
+    choose_copies(group);
     choose_strips(group);
     uint64_t frames = group->take, width = group->block_channels;
     weir_err err = WEIR_OK;

@@ -30,8 +30,17 @@ weir_err weiri_pool_create(uint64_t threads, void *memory, weiri_pool **ret_pool
 /* Pieces of one call: the ticket has 16 bits for them. */
 #define WEIRI_PIECES_MOST 65535
 
-/* Does all pieces (at most WEIRI_PIECES_MOST), in any order, and returns when all are done. One call at a time. */
-void weiri_pool_run(weiri_pool *pool, weiri_pool_fn run, void *user, int pieces);
+/* Does all pieces (at most WEIRI_PIECES_MOST), in any order, and returns when all are done. One call at a time.
+ * `bytes`: of their input, a measure of the work: while workers cost more time than they save, the caller does all
+ * pieces itself. */
+void weiri_pool_run(weiri_pool *pool, weiri_pool_fn run, void *user, int pieces, uint64_t bytes);
+
+/* For tests, set before any pool is made. */
+typedef struct weiri_pool_test {
+    bool always;               /* workers work, whether that pays or not */
+    void (*before_work)(void); /* each worker calls it before it looks for pieces of a round */
+} weiri_pool_test;
+extern weiri_pool_test weiri_pool_testing;
 
 /* Ends the threads; the memory is the caller's again. NULL is ignored. */
 void weiri_pool_destroy(weiri_pool *pool);

@@ -427,6 +427,7 @@ weir_chain_node_report(const weir_chain *chain, size_t number, weir_unit_report 
         int at = chain->plan->node_steps[node->number];
         const weiri_step *step = &chain->plan->steps[at];
         const weiri_step_run *run = &chain->running->steps[at];
+        weiri_step_gather_counts(chain, at);
         report.missing = run->blocks[0].missing;
         report.channels = step->channels;
         for (uint64_t i = 0; i < report.channels; i++) {

@@ -182,6 +182,7 @@ static uint64_t missing_at_input(const weir_chain *chain)
     for (int i = 0; i < chain->plan->step_count; i++) {
         const weiri_step *step = &chain->plan->steps[i];
         uint64_t sum = 0;
+        weiri_step_gather_counts(chain, i);
         for (uint64_t c = 0; c < step->channels; c++) {
             sum += chain->running->steps[i].blocks[0].missing[c];
         }

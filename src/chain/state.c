@@ -268,6 +268,7 @@ static void pass_step(walk *w, int number)
     pass(w, &run->consumed, sizeof run->consumed);
     pass(w, &run->produced, sizeof run->produced);
     pass(w, &run->unfinished, sizeof run->unfinished);
+    weiri_step_gather_counts(w->chain, number);
     uint64_t saturated = 0;
     for (int b = 0; b < step->blocks; b++) {
         saturated += run->blocks[b].saturated;

@@ -66,15 +66,18 @@ static void prepare(const void *settings, const weiri_unit_plan *plan, void *con
 /* Reflection coefficients to frequencies. */
 static void to_hz(const weiri_block *block, const weiri_work *work, double hz)
 {
-    size_t count = work->consume * (size_t)block->columns;
+    size_t columns = (size_t)block->columns;
+    size_t stride = work->out_stride > 0 ? work->out_stride : columns;
     bool f32 = block->in->dtype == WEIR_F32;
-    for (size_t i = 0; f32 && i < count; i++) {
-        float *value = (float *)work->out + i;
-        *value = (float)(hz * acos(-(double)*value));
-    }
-    for (size_t i = 0; !f32 && i < count; i++) {
-        double *value = (double *)work->out + i;
-        *value = hz * acos(-*value);
+    for (size_t frame = 0; frame < work->produce; frame++) {
+        float *floats = (float *)work->out + frame * stride;
+        double *doubles = (double *)work->out + frame * stride;
+        for (size_t i = 0; f32 && i < columns; i++) {
+            floats[i] = (float)(hz * acos(-(double)floats[i]));
+        }
+        for (size_t i = 0; !f32 && i < columns; i++) {
+            doubles[i] = hz * acos(-doubles[i]);
+        }
     }
 }
 

@@ -38,8 +38,9 @@ typedef struct drive {
     weiri_unit_plan plan;
     weiri_notices notices;
     void *settings;
-    size_t apart; /* values between two frames of the first input, of a strided unit */
-    bool ends;    /* set by a test: drive_run ends the segment after the last frame */
+    size_t
+        apart; /* values between two frames of the first input and of the output, of a strided unit */
+    bool ends;                  /* set by a test: drive_run ends the segment after the last frame */
     const weir_record *records; /* of the whole run of drive_cuts */
     size_t record_count;
 
@@ -410,6 +411,39 @@ static inline drive_memory drive_apart(const drive *d, const drive_part *part, w
     return memory;
 }
 
+/* The other way: work->out becomes memory with d->apart values after each frame, which must stay as they are. */
+static inline drive_memory drive_out_apart(const drive *d, const drive_part *part, weiri_work *work)
+{
+    if (d->apart == 0) {
+        return (drive_memory){0};
+    }
+    size_t value = weir_dtype_bytes(part->out.dtype);
+    size_t stride = (size_t)weir_spec_frame_bytes(&part->out) + d->apart * value;
+    drive_memory memory = drive_memory_get(work->produce * stride, value);
+    memset(memory.at, 0xa5, work->produce * stride);
+    work->out = memory.at;
+    work->out_stride = stride / value;
+    return memory;
+}
+
+static inline void drive_out_together(const drive *d,
+                                      const drive_part *part,
+                                      const weiri_work *work,
+                                      drive_memory *memory,
+                                      unsigned char *ret_rows)
+{
+    size_t row = (size_t)weir_spec_frame_bytes(&part->out);
+    size_t between = d->apart * weir_dtype_bytes(part->out.dtype);
+    for (size_t frame = 0; d->apart > 0 && frame < work->produce; frame++) {
+        const unsigned char *at = memory->at + frame * (row + between);
+        memcpy(ret_rows + frame * row, at, row);
+        for (size_t i = 0; i < between; i++) {
+            assert_int_equal(at[row + i], 0xa5);
+        }
+    }
+    drive_memory_free(memory, "its output");
+}
+
 /* One call of run on copies of the first frames of `rows`, of which there are `have`; in_place: the output
  * is where the input is. Returns the frames consumed; nothing consumed and produced: nothing to do. */
 static inline size_t drive_call(drive *d,
@@ -450,15 +484,18 @@ static inline size_t drive_call(drive *d,
         part->state[i] = part->fields[i].at;
     }
     work.out = in_place ? in[0].at : out.at;
+    unsigned char *rows_out = work.out;
+    drive_memory out_apart = drive_out_apart(d, part, &work);
     work.scratch = scratch.at;
     d->ops->run(&part->block, &work);
+    drive_out_together(d, part, &work, &out_apart, rows_out);
     drive_log(d, part, &work);
     drive_memory_free(&records, "its records");
     assert_memory_equal(d->constants.at, d->prepared, d->constants.bytes);
     drive_memory_check(&d->constants, "its constants");
     o->data = realloc(o->data, o->frames * (size_t)weir_spec_frame_bytes(&part->out) + bytes + 1);
     assert_non_null(o->data);
-    memcpy(o->data + o->frames * (size_t)weir_spec_frame_bytes(&part->out), work.out, bytes);
+    memcpy(o->data + o->frames * (size_t)weir_spec_frame_bytes(&part->out), rows_out, bytes);
     o->frames += work.produce;
     for (size_t i = 0; i < d->inputs; i++) {
         if (!(in_place && i == 0)) {

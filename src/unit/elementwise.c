@@ -80,19 +80,22 @@ static void run_apart(weiri_block *block,
                       void (*each)(weiri_block *block, const weiri_work *work))
 {
     size_t value = block->in->dtype == WEIR_F32 ? sizeof(float) : sizeof(double);
+    size_t columns = (size_t)block->columns;
+    size_t in_stride = work->in_stride > 0 ? work->in_stride : columns;
+    size_t out_stride = work->out_stride > 0 ? work->out_stride : columns;
     const unsigned char *in = work->in[0];
     unsigned char *out = work->out;
     weiri_work one = {.consume = 1, .produce = 1};
     for (size_t frame = 0; frame < work->consume; frame++) {
-        one.in[0] = in + frame * work->in_stride * value;
-        one.out = out + frame * (size_t)block->columns * value;
+        one.in[0] = in + frame * in_stride * value;
+        one.out = out + frame * out_stride * value;
         each(block, &one);
     }
 }
 
 void weiri_elementwise_run(weiri_block *block, const weiri_work *work)
 {
-    if (work->in_stride > 0) {
+    if (work->in_stride > 0 || work->out_stride > 0) {
         run_apart(block, work, weiri_elementwise_run);
         return;
     }
@@ -101,7 +104,7 @@ void weiri_elementwise_run(weiri_block *block, const weiri_work *work)
 
 void weiri_elementwise_pass(weiri_block *block, const weiri_work *work)
 {
-    if (work->in_stride > 0) {
+    if (work->in_stride > 0 || work->out_stride > 0) {
         run_apart(block, work, weiri_elementwise_pass);
         return;
     }

@@ -138,6 +138,9 @@ void weiri_recursive_run(weiri_block *block,
     if (work->in_stride > 0) {
         recurrence.in_stride = (ptrdiff_t)work->in_stride;
     }
+    if (work->out_stride > 0) {
+        recurrence.out_stride = (ptrdiff_t)work->out_stride;
+    }
     recurrence.run = block->in->dtype == WEIR_F32 ? f32 : f64;
     weiri_recurrence_process(&recurrence, work->in[0], work->out, work->consume);
 }

@@ -129,9 +129,9 @@ typedef struct weiri_work {
     const void
         *in[WEIRI_INPUTS_MAX]; /* [consume x columns], never written; frame i of every input has the
                                          same time */
-    size_t
-        in_stride; /* values from a frame of in[0] to the next; 0 = adjacent, always unless `strided` */
-    void *out;     /* [produce x columns of out]; == in[0] only if the unit is IN_PLACE */
+    void *out; /* [produce x columns of out]; == in[0] only if the unit is IN_PLACE */
+    /* Values from a frame of in[0] to the next, and from one of out; 0 = adjacent, always unless `strided`. */
+    size_t in_stride, out_stride;
     void *scratch; /* of this thread, 64-byte aligned; what is in it is undefined */
 } weiri_work;
 
@@ -200,8 +200,9 @@ typedef struct weiri_unit_ops {
     /* The same on a device: enqueues the work on its queue. Optional: NULL = runs on the host only. */
     weir_err (*run_device)(weiri_block *block, weiri_queue *queue, const weiri_work *work);
 
-    /* run obeys in_stride, as it does wherever there is a compute: the first unit of a group then reads each channel
-     * block where it is, and no block is copied (1024 channels x 30 frames: 14.8 us a push, 12.9 so). */
+    /* run obeys in_stride and out_stride, as it does wherever there is a compute: the first unit of a group then reads
+     * each channel block where it is, and the last one writes it where it is to be, and no block is copied (1024
+     * channels x 30 frames: 14.8 us a push, 12.9 so). */
     bool strided;
 
     weiri_compute_fn *compute; /* of run = weiri_elementwise_run; else NULL */

@@ -40,7 +40,7 @@ for key in machine versions settings rows units memory skipped weir_over_it over
     ns_per_sample_from_300_x_64 limits kernels share_of_limit; do
     grep -q "\"$key\"" "$work/json" || { echo "no $key"; exit 1; }
 done
-for work_name in chain filter latency threads shapes pushes; do
+for work_name in chain filter latency threads busy shapes pushes; do
     grep -q "\"work\": \"$work_name\"" "$work/json" || { echo "no row of $work_name"; exit 1; }
 done
 grep -q 'liquid-dsp' "$work/json" # among those left out
