@@ -59,6 +59,7 @@ typedef struct weir_spec {
     double rate_hz;                /* frames a second, > 0 */
     const char *const *units;      /* physical unit, one per channel (axis "ch"); NULL = not known */
     const char *name;              /* of the stream; "" = none */
+    double scale; /* of integers: physical value = value * scale; 0 = none, as for floating point */
 } weir_spec;
 
 /* A spec [frames x channels] at a rate; labels and units may be NULL. Borrows both. */
