@@ -31,11 +31,11 @@ static inline size_t test_kinds(weir_spec *kinds)
     kinds[count++] = spec;
     spec.dtype = WEIR_C128;
     kinds[count++] = spec;
-    spec = weir_spec_make(WEIR_F64, 100.0, TEST_CHANNELS, test_labels, NULL);
+    spec = weir_spec_make(WEIR_F64, 1000.0, TEST_CHANNELS, test_labels, NULL);
     spec.dim_count = 3; /* [win x time x channels] */
     spec.dims[2] = spec.dims[1];
     spec.dims[1] =
-        (weir_axis){.name = "time", .unit = "s", .size = 9, .start = 0, .step = 1 / 900.0};
+        (weir_axis){.name = "time", .unit = "s", .size = 9, .start = 0, .step = 1 / 9000.0};
     spec.dims[0].name = "win";
     kinds[count++] = spec;
     return count;
