@@ -270,7 +270,7 @@ static void mistakes_are_one_line_with_a_place(void **state)
         {"- [abs]\n", "c.yaml:1:3: ", "a list"},
         {"tile: none\nchain: [abs]\n", "c.yaml:1:1: tile: ", "or auto"},
         {"- split: {a: [abs]}\n- abs\n", "c.yaml:2:3: ", "found abs after a split"},
-        {"- split: {a: [abs]}\n- abs: {}\n", "c.yaml:2:3: ", "(add, difference, merge)"},
+        {"- split: {a: [abs]}\n- abs: {}\n", "c.yaml:2:3: ", "(add, difference, merge, concat)"},
         {"- split: {a: [abs]}\n- split: {b: [abs]}\n",
          "c.yaml:2:3: ", "found a split after a split"},
         {"- split: {a: [], b: []}\n- ad: {}\n", "c.yaml:2:3: ", "nearest is 'add'"},
