@@ -57,8 +57,9 @@ typedef struct weir_spec {
     uint32_t dim_count;            /* 1..WEIR_MAX_DIMS */
     weir_axis dims[WEIR_MAX_DIMS]; /* dims[0] is the stream's */
     double rate_hz;                /* frames a second, > 0 */
-    const char *const *units; /* physical unit, one per channel (axis "ch"); NULL = not known */
-    const char *name;         /* of the stream; "" = none */
+    const char *const *units;      /* physical unit, one per channel (axis "ch"); NULL = not known */
+    const char *name;              /* of the stream; "" = none */
+    double scale; /* of integers: physical value = value * scale; 0 = none, as for floating point */
 } weir_spec;
 
 /* A spec [frames x channels] at a rate; labels and units may be NULL. Borrows both. */

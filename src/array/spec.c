@@ -104,6 +104,9 @@ weir_err weir_spec_check(const weir_spec *spec)
         return weiri_fail(WEIR_E_USAGE, "rate_hz: %g is out of range; above 0 to %g Hz",
                           spec->rate_hz, RATE_MAX);
     }
+    if (!isfinite(spec->scale)) {
+        return weiri_fail(WEIR_E_USAGE, "scale: %g is not finite; 0 = none", spec->scale);
+    }
     if (spec->dims[0].size != 0) {
         return weiri_fail(WEIR_E_USAGE, "dims[0].size: %llu; the stream's dimension has no size: 0",
                           (unsigned long long)spec->dims[0].size);

@@ -48,6 +48,7 @@ static uint64_t hash_spec(uint64_t h, const weir_spec *spec)
 {
     h = weiri_hash(h, &spec->dtype, sizeof spec->dtype);
     h = weiri_hash(h, &spec->rate_hz, sizeof spec->rate_hz);
+    h = weiri_hash(h, &spec->scale, sizeof spec->scale);
     for (uint32_t i = 0; i < spec->dim_count; i++) {
         const weir_axis *axis = &spec->dims[i];
         h = weiri_hash_text(h, axis->name);

@@ -139,6 +139,32 @@ static size_t write_f32(float number, char *text)
     return length;
 }
 
+static size_t write_f64(double number, char *text)
+{
+    /* A missing value is not compared: that would raise SIGFPE for a caller who has enabled it
+     * (S6). */
+    if (isfinite(number) && fabs(number) < 1e6 && number == (double)(int)number) {
+        return (size_t)snprintf(text, NUMBER_BYTES, "%d", (int)number);
+    }
+    weiri_number_write(number, text, NUMBER_BYTES);
+    return strlen(text);
+}
+
+/* Integers with a scale: f32 where it keeps counts distinct. */
+static size_t write_scaled(weir_dtype dtype, double scale, const unsigned char *at, char *text)
+{
+    switch (dtype) {
+    case WEIR_U8:
+        return write_f32((float)(*at * scale), text);
+    case WEIR_U16:
+        return write_f32((float)(*(const uint16_t *)(const void *)at * scale), text);
+    case WEIR_I16:
+        return write_f32((float)(*(const int16_t *)(const void *)at * scale), text);
+    default:
+        return write_f64(*(const int32_t *)(const void *)at * scale, text);
+    }
+}
+
 static size_t write_value(weir_dtype dtype, const unsigned char *at, char *text)
 {
     switch (dtype) {
@@ -155,14 +181,7 @@ static size_t write_value(weir_dtype dtype, const unsigned char *at, char *text)
     default:
         break;
     }
-    double number = *(const double *)(const void *)at;
-    /* A missing value is not compared: that would raise SIGFPE for a caller who has enabled it
-     * (S6). */
-    if (isfinite(number) && fabs(number) < 1e6 && number == (double)(int)number) {
-        return (size_t)snprintf(text, NUMBER_BYTES, "%d", (int)number);
-    }
-    weiri_number_write(number, text, NUMBER_BYTES);
-    return strlen(text);
+    return write_f64(*(const double *)(const void *)at, text);
 }
 
 static weir_err put_rows(weiri_writer *writer, const weir_message *block)
@@ -171,11 +190,13 @@ static weir_err put_rows(weiri_writer *writer, const weir_message *block)
     size_t width = weir_dtype_bytes(writer->spec.dtype);
     const unsigned char *at = block->data;
     char separator = separator_of(writer);
+    double scale = writer->spec.scale;
     weir_err err = WEIR_OK;
     for (size_t row = 0; err == WEIR_OK && row < block->frames; row++) {
         for (uint64_t i = 0; err == WEIR_OK && i < columns; i++, at += width) {
             char text[NUMBER_BYTES + 1];
-            size_t length = write_value(writer->spec.dtype, at, text);
+            size_t length = scale != 0 ? write_scaled(writer->spec.dtype, scale, at, text)
+                                       : write_value(writer->spec.dtype, at, text);
             text[length++] = i + 1 < columns ? separator : '\n';
             err = weiri_writer_put(writer, text, length);
         }
@@ -198,4 +219,4 @@ static weir_err rows(weiri_writer *writer, const weir_message *block)
     return err;
 }
 
-const weiri_encoding weiri_csv_encoding = {.begin = begin, .rows = rows};
+const weiri_encoding weiri_csv_encoding = {.physical = true, .begin = begin, .rows = rows};

@@ -283,6 +283,9 @@ weir_err weiri_reader_annotate(
 /* The scale of a channel, or NULL: stored values are physical as they are. */
 const weiri_scale *weiri_reader_scale(const weiri_reader *reader, uint64_t channel);
 
+/* The scale of integers in the side file; 0 = none. weiri_side_read applies it. */
+double weiri_side_scale(const weiri_reader *reader);
+
 /* open(), for formats without metadata: what the side file states about an array of that shape;
  * then the rate, from --rate or from there. */
 void weiri_side_read(weiri_reader *reader, const uint64_t *shape, uint32_t dims);

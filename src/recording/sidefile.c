@@ -155,6 +155,10 @@ weir_err weiri_side_head(weiri_writer *writer, const weir_source_info *source, c
     text(&out, writer->format->info.name);
     raw(&out, ",\n\"dtype\": ");
     text(&out, weir_dtype_name(spec->dtype));
+    if (spec->scale != 0 && !weiri_writes_physical(writer)) {
+        raw(&out, ",\n\"scale\": ");
+        number(&out, spec->scale);
+    }
     raw(&out, ",\n\"rate_hz\": ");
     number(&out, spec->rate_hz);
     raw(&out, ",\n\"units\": ");

@@ -21,6 +21,7 @@
 #define KEY_LIST(X)                                                                                \
     X(weir)                                                                                        \
     X(dtype)                                                                                       \
+    X(scale)                                                                                       \
     X(rate_hz)                                                                                     \
     X(units)                                                                                       \
     X(start_time)                                                                                  \
@@ -498,6 +499,29 @@ static void note_stopped(weiri_reader *reader, side *s)
     }
 }
 
+double weiri_side_scale(const weiri_reader *reader)
+{
+    side s;
+    bool foreign = false;
+    double scale = 0;
+    if (side_open(reader, &s, &foreign)) {
+        scale = number_at(&s, KEY_scale);
+        side_close(&s);
+    }
+    return isfinite(scale) ? scale : 0;
+}
+
+/* That of the side file, unless the user states one or asks for counts. */
+static void read_scale(weiri_reader *reader, side *s)
+{
+    double scale = number_at(s, KEY_scale);
+    const weir_recording_options *options = reader->options;
+    if (scale != 0 && isfinite(scale) && options->scale == 0 && !options->counts &&
+        !reader->stored.is_complex) {
+        reader->scale = (weiri_scale){.numer = scale, .denom = 1};
+    }
+}
+
 void weiri_side_read(weiri_reader *reader, const uint64_t *shape, uint32_t dims)
 {
     side s;
@@ -517,6 +541,7 @@ void weiri_side_read(weiri_reader *reader, const uint64_t *shape, uint32_t dims)
         rate_hz = reader->options->rate_hz;
     }
     reader->rate_hz = rate_hz;
+    read_scale(reader, &s);
     if (count_dims(&s) == dims) {
         for (uint32_t i = 0; i < dims; i++) {
             reader->side_axes[i] = (weir_axis){.size = i ? shape[i] : 0, .step = 1};

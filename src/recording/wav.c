@@ -534,9 +534,14 @@ static weir_err wav_open(weiri_reader *reader)
     in->seen = reader->input.pipe ? 0 : in->bytes;
     make_head(in);
     err = open_library(reader, in);
+    if (err == WEIR_OK && !reader->input.pipe && weiri_side_scale(reader) != 0) {
+        for (uint64_t i = 0; i < reader->channel_count; i++) {
+            reader->channels[i].scale = (weiri_scale){.denom = 0}; /* not fractions of full scale */
+        }
+    }
     if (err == WEIR_OK && in->frames != WEIR_FRAMES_UNKNOWN && !reader->input.pipe &&
         reader->channels[0].scale.denom == 0) {
-        /* For floats written by weir: labels, units, segments. */
+        /* For floats, and integers with a scale, written by weir: labels, units, segments. */
         const uint64_t shape[2] = {in->frames, reader->channel_count};
         weiri_side_read(reader, shape, 2);
     }

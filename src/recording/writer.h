@@ -67,6 +67,7 @@ typedef struct weiri_writer {
  * Rows that it puts into the writer's buffer are written to the file; other data it writes
  * itself. */
 typedef struct weiri_encoding {
+    bool physical; /* integers with a scale are written as physical values */
     /* Bytes of a library's own, charged for the life of the output (M7). */
     uint64_t library_bytes;
     /* Bytes of writer->own; WEIR_E_USAGE: names what the format cannot represent. */
@@ -86,6 +87,11 @@ typedef struct weiri_encoding {
     weir_err (*resume)(weiri_writer *writer, weir_checkpoint *checkpoint);
     weir_err (*reopen)(weiri_writer *writer);
 } weiri_encoding;
+
+static inline bool weiri_writes_physical(const weiri_writer *writer)
+{
+    return writer->format->encoding != NULL && writer->format->encoding->physical;
+}
 
 /* Appends to the buffer, and from there to the file. */
 weir_err weiri_writer_put(weiri_writer *writer, const void *from, size_t bytes);

@@ -137,6 +137,53 @@ static void every_type(void **state)
     }
 }
 
+/* Integers hold physical value / scale; those with a scale are taken by their physical value. */
+static void scales(void **state)
+{
+    (void)state;
+    uint64_t random = drive_seed();
+    static double data[COLUMNS * FRAMES];
+    static const double steps[] = {0.195, -3.5, 0.25};
+    for (size_t test = 0; test < 6 * 6; test++) {
+        size_t from = test / 6, to = test % 6;
+        double before = types[from].most > 0 ? steps[test % 3] : 0, after = steps[(test / 7) % 3];
+        bool whole = types[to].most > 0;
+        weir_spec spec = weir_spec_make(types[from].dtype, 1000, COLUMNS, NULL, NULL);
+        spec.scale = before;
+        weir_value settings[] = {weir_text("dtype", types[to].name), weir_number("scale", after)};
+        drive *d = NULL;
+        assert_int_equal(drive_open("as_array", &spec, settings, whole ? 2 : 1, &d), WEIR_OK);
+        assert_true(d->plan.out.scale == (whole ? after : 0));
+        fill(from, data, &random);
+        drive_output o = drive_cuts(d, data, FRAMES, &random);
+        uint64_t saturated = 0;
+        for (size_t i = 0; i < COLUMNS * FRAMES; i++) {
+            double factor = (before != 0 ? before : 1) / (whole ? after : 1);
+            double want = expected(to, get(types[from].dtype, data, i) * factor, &saturated);
+            double found = get(types[to].dtype, o.data, i);
+            assert_true(found == want || (isnan(found) && isnan(want)));
+        }
+        assert_int_equal(d->block->saturated, saturated);
+        free(o.data);
+        drive_close(d);
+    }
+    /* A count of 16 bits times the scale, as f32, is that count again. */
+    int16_t counts[COLUMNS * FRAMES];
+    float physical[COLUMNS * FRAMES];
+    for (size_t i = 0; i < COLUMNS * FRAMES; i++) {
+        counts[i] = (int16_t)(drive_random(&random, 65536) - 32768);
+        physical[i] = (float)(counts[i] * 0.195);
+    }
+    weir_spec spec = weir_spec_make(WEIR_F32, 1000, COLUMNS, NULL, NULL);
+    weir_value settings[] = {weir_text("dtype", "i16"), weir_number("scale", 0.195)};
+    drive *d = NULL;
+    assert_int_equal(drive_open("as_array", &spec, settings, 2, &d), WEIR_OK);
+    drive_output o = drive_cuts(d, physical, FRAMES, &random);
+    assert_memory_equal(o.data, counts, sizeof counts);
+    free(o.data);
+    drive_close(d);
+}
+
 static void keeps_what_it_is(void **state)
 {
     (void)state;
@@ -154,6 +201,7 @@ static void refuses(void **state)
         const char *name, *value, *said;
     } wrong[] = {{"backend", "hots", "backend: no heap 'hots'"},
                  {"dtype", "complex65", "dtype: "},
+                 {"scale", "0.5", "scale: 0.5: a number other than 0 is allowed, for u8"},
                  {"cache_limit", "10 ms", "cache_limit: "},
                  {"cache_limit", "-5", "cache_limit: "}};
     weir_spec spec = weir_spec_make(WEIR_F32, 1000, COLUMNS, NULL, NULL);
@@ -246,7 +294,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_type),           cmocka_unit_test(keeps_what_it_is),
         cmocka_unit_test(complex_values),       cmocka_unit_test(refuses),
-        cmocka_unit_test(limits_are_asked_for),
+        cmocka_unit_test(limits_are_asked_for), cmocka_unit_test(scales),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@ static weir_err convert_plan(const void *settings, weiri_unit_plan *plan)
     (void)settings;
     weir_dtype in = plan->in->dtype;
     plan->out.dtype = in == WEIR_I32 || in == WEIR_F64 ? WEIR_F64 : WEIR_F32;
+    plan->out.scale = 0;
     return WEIR_OK;
 }
 
@@ -21,25 +22,26 @@ static void convert_run(weiri_block *block, const weiri_work *work)
     size_t count = work->consume * (size_t)weir_spec_columns(block->in);
     const void *in = work->in[0];
     float *f32 = work->out;
+    double scale = block->in->scale != 0 ? block->in->scale : 1;
     switch (block->in->dtype) {
     case WEIR_U8:
         for (size_t i = 0; i < count; i++) {
-            f32[i] = ((const uint8_t *)in)[i];
+            f32[i] = (float)(((const uint8_t *)in)[i] * scale);
         }
         break;
     case WEIR_U16:
         for (size_t i = 0; i < count; i++) {
-            f32[i] = ((const uint16_t *)in)[i];
+            f32[i] = (float)(((const uint16_t *)in)[i] * scale);
         }
         break;
     case WEIR_I16:
         for (size_t i = 0; i < count; i++) {
-            f32[i] = ((const int16_t *)in)[i];
+            f32[i] = (float)(((const int16_t *)in)[i] * scale);
         }
         break;
     case WEIR_I32:
         for (size_t i = 0; i < count; i++) {
-            ((double *)work->out)[i] = ((const int32_t *)in)[i];
+            ((double *)work->out)[i] = ((const int32_t *)in)[i] * scale;
         }
         break;
     default:

@@ -27,6 +27,12 @@ weir_err weiri_join_check(const weiri_unit_plan *plan, size_t most)
                 WEIR_E_CHAIN, "inputs: the first is %s, number %zu is %s; convert one (as_array)",
                 weir_dtype_name(plan->in[0].dtype), i + 1, weir_dtype_name(plan->in[i].dtype));
         }
+        if (plan->in[i].scale != plan->in[0].scale) {
+            return weiri_fail(WEIR_E_CHAIN,
+                              "inputs: the first has a scale of %g, number %zu of %g (0: none); "
+                              "convert both (as_array)",
+                              plan->in[0].scale, i + 1, plan->in[i].scale);
+        }
     }
     return WEIR_OK;
 }

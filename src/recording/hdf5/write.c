@@ -198,6 +198,8 @@ static bool put_what_is_known(hdf5_out *out,
                 put_text(file, "start_time", start, false) &&
                 put_text(file, "chain", chain, true) &&
                 put_number(out->data, "rate_hz", H5T_NATIVE_DOUBLE, &spec->rate_hz, NULL) &&
+                (spec->scale == 0 ||
+                 put_number(out->data, "scale_factor", H5T_NATIVE_DOUBLE, &spec->scale, NULL)) &&
                 put_dims(out->data, spec);
     hid_t axes = good ? H5Gcreate2(file, "axes", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) : -1;
     good = good && axes >= 0;
